@@ -82,10 +82,6 @@ WeightReader::~WeightReader() {
   close_files();
 }
 
-bool WeightReader::is_in_files(std::span<const std::byte> range) const {
-  return std::ranges::any_of(files_, [&](const File& f) { return is_in(*f.mapped, range); });
-}
-
 uint32_t WeightReader::add(std::span<const std::span<const std::byte>> ranges, Put put) {
   Piece piece;
   Hash hash;

@@ -42,10 +42,8 @@ class WeightReader {
   // Puts the bytes of a piece, as they are in the file, into its place. It runs on several threads.
   using Put = std::function<void(std::span<const std::byte> bytes, std::span<std::byte> place)>;
   // Adds a piece that is used behind those added before, and returns its number. `ranges` lie in mapped
-  // files and are hashed now; their bytes are given one behind the other. Requires: is_in_files(each of
-  // them), and not begun.
+  // files and are hashed now; their bytes are given one behind the other. Requires: not begun.
   uint32_t add(std::span<const std::span<const std::byte>> ranges, Put put);
-  bool is_in_files(std::span<const std::byte> range) const;
   uint32_t place_of(uint32_t piece) const { return piece % kWeightPlaces; }
 
   // Begins to read. Piece i goes to places[place_of(i)]. If `poison`, a place is overwritten with ones before

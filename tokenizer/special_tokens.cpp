@@ -11,7 +11,7 @@
 namespace bitnet {
 namespace {
 
-// The names that vocabularies use for a token that ends a turn; the first one that is there is "the" one.
+// The names that vocabularies use for a token that ends a turn.
 constexpr std::string_view kEndOfTurn[] = {"<|eot_id|>",
                                            "<|im_end|>",
                                            "<|end|>",
@@ -109,13 +109,6 @@ int32_t SpecialTokens::at(std::string_view text, size_t at, size_t trusted_end) 
 bool is_end_name(std::string_view text) {
   return std::ranges::find(kEndOfTurn, text) != std::end(kEndOfTurn) ||
          std::ranges::find(kOtherEnds, text) != std::end(kOtherEnds);
-}
-
-int32_t find_end_of_turn(const SpecialTokens& tokens) {
-  for (const std::string_view name : kEndOfTurn) {
-    if (const int32_t id = tokens.find(name); id >= 0) return id;
-  }
-  return -1;
 }
 
 std::vector<int32_t> find_ends(const SpecialTokens& tokens, std::span<const int32_t> named, bool html) {

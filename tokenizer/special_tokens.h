@@ -61,9 +61,6 @@ class SpecialTokens {
 // Whether vocabularies use this text for a token after which nothing is generated.
 bool is_end_name(std::string_view text);
 
-// Returns the token that ends a turn, by its text; -1 if there is none.
-int32_t find_end_of_turn(const SpecialTokens& tokens);
-
 // Returns all tokens after which nothing is generated, sorted: `named` (those that the file's keys name; -1
 // is left out) and those that have such a text. `html` says that </s> is a tag of HTML.
 std::vector<int32_t> find_ends(const SpecialTokens& tokens, std::span<const int32_t> named, bool html);

@@ -251,7 +251,7 @@ struct Tokenizer::Impl {
   std::unique_ptr<TextEncoder> text;
   std::vector<int32_t> ends, suppressed, lstrip, rstrip;  // sorted
   std::string pre, unknown_pre;
-  int32_t bos, eos, eot;
+  int32_t bos, eos;
   bool add_bos;
   bool spaced;  // whether ▁ is a space, as SentencePiece has it
   bool space_prefix = false;
@@ -292,7 +292,6 @@ Tokenizer::Impl::Impl(Vocabulary& v)
   for (size_t i = 0; i < v.tokens.size(); ++i) add_token(v.tokens[i], static_cast<int32_t>(i));
   for (size_t i = 0; i < v.merges.size(); ++i) add_merge(v.merges[i], i);
 
-  eot = v.eot >= 0 ? v.eot : find_end_of_turn(special);
   std::vector<int32_t> named = v.other_ends;
   named.insert(named.end(), {eos, v.eot});
   // Where <s> is no control token, </s> is HTML too, as in Gemma's vocabularies.
@@ -419,7 +418,6 @@ std::string_view Tokenizer::token_bytes(int32_t id) const {
 int32_t Tokenizer::n_vocab() const { return static_cast<int32_t>(impl_->bytes.size()); }
 int32_t Tokenizer::bos() const { return impl_->bos; }
 int32_t Tokenizer::eos() const { return impl_->eos; }
-int32_t Tokenizer::eot() const { return impl_->eot; }
 bool Tokenizer::add_bos() const { return impl_->add_bos; }
 const std::string& Tokenizer::pre() const { return impl_->pre; }
 const std::string& Tokenizer::unknown_pre() const { return impl_->unknown_pre; }

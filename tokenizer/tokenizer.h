@@ -76,8 +76,6 @@ class Tokenizer {
   int32_t n_vocab() const;
   int32_t bos() const;  // -1 if there is none
   int32_t eos() const;  // -1 if there is none
-  int32_t eot()
-      const;  // the token that ends a turn, by the file's key, else by its name; -1 if there is none
   bool add_bos() const;                             // whether a prompt begins with BOS
   bool is_control(int32_t id) const;                // a control token or the unknown token
   int32_t find(std::string_view token_text) const;  // the id of a special token, or -1

@@ -9,11 +9,6 @@ void Queue::add(std::string_view typed, bool with_files) {
   tell();
 }
 
-void Queue::add_first(std::string_view command) {
-  waiting_.push_front({std::string(command), {}});
-  tell();
-}
-
 Queue::Waiting Queue::pop() {
   Waiting next = std::move(waiting_.front());
   waiting_.pop_front();

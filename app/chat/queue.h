@@ -30,7 +30,6 @@ class Queue {
 
   // Each of these tells the front end what waits now. A message takes the files of the next turn along.
   void add(std::string_view typed, bool with_files);
-  void add_first(std::string_view command);
   Waiting pop();
   bool take_back_last();  // into the input line, its files into the next turn; false: nothing waits
   void take_back_all();

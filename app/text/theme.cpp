@@ -53,8 +53,6 @@ constexpr Theme kThemes[] = {
 
 }  // namespace
 
-std::span<const Theme> theme_table() { return kThemes; }
-
 const Theme& find_theme(std::string_view name) {
   if (name.empty()) return kThemes[0];
   std::string names;

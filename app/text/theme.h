@@ -28,9 +28,8 @@ struct Theme {
 };
 
 // "16" (the terminal's own colours, on any background), "light", "dark", "mono" (none).
-std::span<const Theme> theme_table();
-// Returns the theme of that name; an empty name is the first theme. Throws Error(usage) that lists the
-// themes.
+//
+// Returns the theme of that name; an empty name is the first one. Throws Error(usage) that lists the themes.
 const Theme& find_theme(std::string_view name);
 
 }  // namespace bitnet

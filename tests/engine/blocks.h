@@ -54,7 +54,7 @@ struct BlockWeights {
     const auto rounded = [](int32_t t, float f) {
       return static_cast<int32_t>(std::nearbyint(static_cast<float>(t) * f));
     };
-    const uint32_t unit = unit_of(type);
+    const uint32_t unit = find_block_type(type)->unit;
     int32_t total = 0;
     for (uint32_t u = 0; u < n / unit; ++u) {
       int32_t product = 0, inputs = 0;
@@ -109,7 +109,7 @@ struct PackedWeights {
 // Layout::blocks16.
 inline PackedWeights pack_sixteens(const BlockWeights& w) {
   const BlockRowBytes bytes = block16_row_bytes(w.type, w.n);
-  const size_t units = w.n / unit_of(w.type), blocks = w.n / find_file_type(w.type)->block;
+  const size_t units = w.n / find_block_type(w.type)->unit, blocks = w.n / find_file_type(w.type)->block;
   const size_t whole = (w.rows + kRowsTogether - 1) / kRowsTogether * kRowsTogether;
   PackedWeights packed{std::vector<uint8_t>(whole * bytes.codes), std::vector<uint8_t>(whole * bytes.scales)};
   for (uint32_t first = 0; first < w.rows; first += kRowsTogether) {

@@ -52,7 +52,7 @@ inline Blocks random_blocks(Backend& b, uint32_t n_in, const std::vector<std::pa
   w.input = Input::int8_units;
   for (size_t i = 0; i < of.size(); ++i) {
     const auto [type, rows] = of[i];
-    const uint32_t unit = unit_of(type), units = n_in / unit;
+    const uint32_t unit = find_block_type(type)->unit, units = n_in / unit;
     const std::vector<std::byte> file = random_file_rows(type, rows, n_in, rng);
     const BlockRowBytes bytes = block_row_bytes(type, n_in);
     std::vector<std::byte> codes(rows * bytes.codes), scales((rows * bytes.scales + 3) / 4 * 4);

@@ -36,7 +36,7 @@ struct Unpacked {
   std::vector<float> d, m;
 };
 Unpacked unpack(TensorType type, const std::vector<std::byte>& row, size_t n) {
-  Unpacked u{std::vector<int8_t>(n), std::vector<float>(n / unit_of(type)), {}};
+  Unpacked u{std::vector<int8_t>(n), std::vector<float>(n / find_block_type(type)->unit), {}};
   if (has_min(type)) u.m.resize(u.d.size());
   unpack_blocks(type, row.data(), n, u.codes.data(), u.d.data(), has_min(type) ? u.m.data() : nullptr);
   return u;
@@ -52,7 +52,7 @@ TEST(Blocks, CodesTimesScalesAreTheFloatsOfTheRow) {
     row_floats(type, row.data(), n, wanted.data());
     const int offset = find_block_type(type)->offset;
     for (size_t i = 0; i < n; ++i) {
-      const size_t unit = i / unit_of(type);
+      const size_t unit = i / find_block_type(type)->unit;
       float value = u.d[unit] * static_cast<float>(u.codes[i]);
       if (has_min(type)) value -= u.m[unit];
       ASSERT_EQ(std::bit_cast<uint32_t>(value), std::bit_cast<uint32_t>(wanted[i])) << i;
