@@ -8,7 +8,6 @@
 
 #include "app/base/sizes.h"
 #include "app/model/link_reads.h"
-#include "app/text/text_safe.h"
 #include "arguments.h"
 #include "chat_parts.h"
 #include "command_line.h"

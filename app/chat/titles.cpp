@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "app/store/exchange.h"
 #include "app/text/text_safe.h"
 #include "app/text/thinking.h"
 #include "shared_words.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "app/chat/chat.h"
-#include "engine/error.h"
 #include "piped_lines.h"
 #include "typed_lines.h"
 

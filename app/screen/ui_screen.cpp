@@ -13,7 +13,6 @@
 
 #include "app/base/clipboard.h"
 #include "app/chat/chat.h"
-#include "app/text/text_safe.h"
 #include "app/text/text_width.h"
 #include "app/view/help.h"
 #include "app/view/input.h"

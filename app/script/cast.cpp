@@ -9,7 +9,6 @@
 
 #include "app/text/text_safe.h"
 #include "app/text/text_width.h"
-#include "engine/error.h"
 
 namespace bitnet {
 namespace {

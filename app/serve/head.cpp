@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "app/base/sha256.h"
-#include "engine/error.h"
 
 namespace bitnet {
 namespace {

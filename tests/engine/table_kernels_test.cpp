@@ -7,7 +7,6 @@
 
 #include "engine/gguf.h"
 #include "engine/layouts/file_types.h"
-#include "engine/layouts/pack.h"
 #include "tests/engine/kernels.h"
 
 namespace bitnet {

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 
 sys.argv.insert(3, sys.argv[2])  # there is no other model here
 import numpy as np  # noqa: E402
@@ -203,9 +202,9 @@ class ProbeTest(ProgramCase):
         for wanted, options in ((halves, ()), (overlapping, ("--stride", "40"))):
             found = json.loads(self.done("perplexity", TALKING, "t.txt", "--ctx", "64", "--json", *options))
             self.assertEqual(found["predicted"], len(wanted))
+            self.assertAlmostEqual(found["perplexity"] / np.exp(np.mean(wanted)), 1, places=5)
             error = np.exp(np.mean(wanted)) * np.std(wanted) / np.sqrt(len(wanted) - 1)
             self.assertAlmostEqual(found["standard_error"] / error, 1, places=4)
-            self.assertAlmostEqual(found["perplexity"] / np.exp(np.mean(wanted)), 1, places=5)
 
     def test_interventions_change_what_they_say_and_nothing_else(self):
         prompt = ("--prompt", "User: What is the capital of France?<|eot_id|>Assistant: ", "--special")

@@ -6,7 +6,6 @@
 #include "engine/error.h"
 #include "tests/tokenizer/refusal.h"
 #include "tests/tokenizer/vocabulary.h"
-#include "tokenizer/utf8.h"
 
 namespace bitnet {
 namespace {

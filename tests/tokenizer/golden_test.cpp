@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
-#include "tokenizer/byte_alphabet.h"
 #include "tokenizer/tokenizer.h"
 
 namespace bitnet {

@@ -9,7 +9,6 @@
 #include "engine/error.h"
 #include "tests/tokenizer/refusal.h"
 #include "tests/tokenizer/vocabulary.h"
-#include "tokenizer/byte_alphabet.h"
 #include "tokenizer/mix.h"
 #include "tokenizer/utf8.h"
 

@@ -11,7 +11,6 @@
 
 #include "app/store/sqlite_db.h"
 #include "app/store/store.h"
-#include "app/store/store_schema.h"
 #include "engine/error.h"
 
 namespace bitnet {

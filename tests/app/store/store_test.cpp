@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "app/store/store_schema.h"
 #include "store_fixture.h"
 
 namespace bitnet {
