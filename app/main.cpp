@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 
+#include "app/base/blank.h"
 #include "app/base/event_loop.h"
 #include "app/base/exit_code.h"
 #include "app/base/output.h"
@@ -132,8 +133,6 @@ WriteRules script_rules(const Options& options) {
   if (options.allow_writes) return {.overwrite = options.force};
   return rules_for_script(options.force);
 }
-
-bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
 
 struct Input {
   std::optional<std::string> question;

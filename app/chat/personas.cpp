@@ -9,6 +9,7 @@
 #include <optional>
 #include <system_error>
 
+#include "app/base/blank.h"
 #include "app/base/nearest.h"
 #include "app/base/places.h"
 #include "app/text/text_file.h"
@@ -25,12 +26,6 @@ constexpr size_t kLongestName = 40;
 
 [[noreturn]] void fail(std::string_view file, size_t line, const std::string& why) {
   throw Error(ErrorKind::usage, fmt::format("{}:{}: {}", printable(file), line, why));
-}
-
-std::string_view trim(std::string_view s) {
-  const size_t begin = s.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return s.substr(begin, s.find_last_not_of(" \t\r") - begin + 1);
 }
 
 bool is_name(std::string_view name) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "app/base/blank.h"
 #include "app/base/nearest.h"
 #include "app/base/places.h"
 #include "app/text/text_file.h"
@@ -19,12 +20,6 @@ namespace bitnet {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string_view trim(std::string_view s) {
-  const size_t begin = s.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return s.substr(begin, s.find_last_not_of(" \t\r") - begin + 1);
-}
 
 std::string read_text(const std::string& path) {
   std::string text = read_file(path, kMostNamedBytes, Pipes::of_the_shell);

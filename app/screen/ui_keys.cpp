@@ -7,6 +7,7 @@
 #include <csignal>
 #include <utility>
 
+#include "app/base/blank.h"
 #include "app/chat/chat.h"
 #include "app/view/find_bar.h"
 #include "app/view/help.h"
@@ -20,8 +21,6 @@ namespace {
 constexpr std::chrono::milliseconds kEscapeDelay{25};
 constexpr size_t kReadBytes = 1 << 16;
 constexpr int kWheelLines = 3;  // to scroll by where the terminal tells of each notch of the wheel
-
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\n") == std::string_view::npos; }
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 
+#include "app/base/blank.h"
 #include "app/base/pattern.h"
 #include "app/chat/chat.h"
 #include "app/text/key_decoder.h"
@@ -18,12 +19,6 @@ namespace {
 using Verb = ScriptStep::Verb;
 constexpr auto kDefaultWait = std::chrono::seconds(60);
 constexpr size_t kMostShown = 2000;  // bytes of what was visible, in a failure's message
-
-std::string_view trim(std::string_view s) {
-  const size_t begin = s.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return s.substr(begin, s.find_last_not_of(" \t") - begin + 1);
-}
 
 // Takes "/re/" off the front of `rest`.
 std::string take_pattern(std::string_view& rest) {

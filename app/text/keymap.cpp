@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "app/base/blank.h"
 #include "engine/error.h"
 #include "key_decoder.h"
 
@@ -37,12 +38,6 @@ constexpr Action kActions[] = {
     {Key::suspend, "suspend", "C-z", "", "suspend; fg comes back"},
     {Key::help, "help", "F1", "", "this help; any other key leaves it"},
 };
-
-std::string_view trim(std::string_view s) {
-  const size_t begin = s.find_first_not_of(" \t\r");
-  return begin == std::string_view::npos ? std::string_view()
-                                         : s.substr(begin, s.find_last_not_of(" \t\r") - begin + 1);
-}
 
 // Turns "C-x C-e" into "^X ^E", as people write it.
 std::string written(std::string_view keys) {
