@@ -13,6 +13,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "engine/hash_text.h"
+
 namespace bitnet {
 namespace {
 
@@ -23,9 +25,7 @@ constexpr size_t kKeptFiles = 64;   // lines of the cache
 constexpr size_t kHashDigits = 32;
 constexpr off_t kMostCache = 1 << 16;  // bytes
 
-std::string hex(XXH128_hash_t hash) { return fmt::format("{:016x}{:016x}", hash.high64, hash.low64); }
-
-std::string hash_of(std::string_view text) { return hex(XXH3_128bits(text.data(), text.size())); }
+std::string hash_of(std::string_view text) { return text_of_hash(XXH3_128bits(text.data(), text.size())); }
 
 // The key begins with the hash of the path, which is all that it has in common with the key of another state
 // of the file.
@@ -163,7 +163,7 @@ const std::string& FileHash::wait() {
       const XXH128_hash_t hash = XXH3_128bits(place.data(), place.size());
       pieces_.push_back({hash.low64, hash.high64});
     }
-  hash_ = hex(XXH3_128bits(pieces_.data(), pieces_.size() * sizeof(Piece)));
+  hash_ = text_of_hash(XXH3_128bits(pieces_.data(), pieces_.size() * sizeof(Piece)));
   // If the file has changed while it was read, its hash must not be kept.
   if (!cache_file_.empty() && settled_ && is_unchanged(file_)) keep_hash(cache_file_, key_, hash_);
   return hash_;
@@ -175,8 +175,8 @@ namespace {
 std::string text_of(const Interventions& interventions) {
   std::string text;
   for (const auto& [layer, vector] : interventions.steers)
-    text +=
-        fmt::format(" steer {} {}", layer, hex(XXH3_128bits(vector.data(), vector.size() * sizeof(float))));
+    text += fmt::format(" steer {} {}", layer,
+                        text_of_hash(XXH3_128bits(vector.data(), vector.size() * sizeof(float))));
   for (const auto& [layer, head] : interventions.ablated)
     text += fmt::format(" ablate-head {}:{}", layer, head);
   return text;

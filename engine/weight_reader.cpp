@@ -8,23 +8,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <system_error>
 #include <utility>
 
+#include "seconds.h"
+
 namespace bitnet {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr size_t kChunk = 4 << 20;       // of one call, as much as disks need to work on all of their parts
 constexpr uint64_t kDirectAlign = 4096;  // of offsets, lengths and memory with O_DIRECT
 constexpr int kTries = 6;                // of each way, before the faster one is kept
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 [[noreturn]] void fail(const MappedFile& file, const std::string& problem) {
   throw Error(ErrorKind::model, fmt::format("{}: {}", printable(file.path()), problem));

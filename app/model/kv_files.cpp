@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "app/base/descriptor.h"
+#include "engine/hash_text.h"
 
 namespace bitnet {
 namespace {
@@ -24,8 +25,7 @@ constexpr std::string_view kUnfinished = ".part";
 constexpr int64_t kUnfinishedFor = 3600;  // seconds; a program left older ones behind when it died
 
 std::string hash_of(std::span<const int32_t> tokens) {
-  const XXH128_hash_t hash = XXH3_128bits(tokens.data(), tokens.size_bytes());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return text_of_hash(XXH3_128bits(tokens.data(), tokens.size_bytes()));
 }
 
 bool write_all(int fd, std::span<const std::byte> bytes) {

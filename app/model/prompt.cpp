@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/text/thinking.h"
+#include "engine/hash_text.h"
 
 namespace bitnet {
 namespace {
@@ -165,8 +166,6 @@ std::vector<int32_t> completion_prompt(const Tokenizer& tokenizer, const std::st
   return std::move(prompt.ids);
 }
 
-std::string hex(XXH128_hash_t hash) { return fmt::format("{:016x}{:016x}", hash.high64, hash.low64); }
-
 }  // namespace
 
 std::vector<int32_t> build_prompt(const ModelText& text, const std::string& system,
@@ -226,10 +225,10 @@ std::string opened_thought(const Tokenizer& tokenizer, std::span<const int32_t> 
   return opening == std::string::npos ? std::string() : end.substr(opening);
 }
 
-std::string hash_text(std::string_view text) { return hex(XXH3_128bits(text.data(), text.size())); }
+std::string hash_text(std::string_view text) { return text_of_hash(XXH3_128bits(text.data(), text.size())); }
 
 std::string hash_tokens(const std::vector<int32_t>& tokens) {
-  return hex(XXH3_128bits(tokens.data(), tokens.size() * sizeof(int32_t)));
+  return text_of_hash(XXH3_128bits(tokens.data(), tokens.size() * sizeof(int32_t)));
 }
 
 }  // namespace bitnet

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "engine/can_run.h"
+#include "engine/hash_text.h"
 #include "engine/layouts/blocks.h"
 #include "engine/layouts/file_types.h"
 #include "rope.h"
@@ -73,7 +74,7 @@ std::string old_fingerprint(const Checkpoint& file) {
   }
   const XXH128_hash_t hash = XXH3_128bits_digest(state);
   XXH3_freeState(state);
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return text_of_hash(hash);
 }
 
 // The keys of experts. Of what such models may have beside them, what is not known is refused.
