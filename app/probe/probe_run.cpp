@@ -1,16 +1,10 @@
 #include "probe_run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -19,7 +13,7 @@
 #include "app/base/npy.h"
 #include "app/base/sha256.h"
 #include "engine/error.h"
-#include "engine/json_reader.h"
+#include "journal.h"
 #include "sidecar.h"
 #include "stimuli.h"
 
@@ -74,98 +68,6 @@ void refuse_existing(const std::vector<Target>& outputs) {
         throw Error(ErrorKind::runtime,
                     fmt::format("{}: is there already; --force overwrites it", printable(path)));
 }
-
-// What is done of one template: values in a file in the order of rows, and a line of JSON for each row. The
-// first line says of what job; the file of another job is not gone on with.
-class Journal {
- public:
-  Journal(const std::string& path, const std::string& job, size_t row_floats)
-      : path_(path), row_bytes_(row_floats * sizeof(float)) {
-    const bool goes_on = read_lines(job);
-    const int how = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (goes_on ? 0 : O_TRUNC);
-    values_.fd = open(path_.c_str(), how, 0600);
-    lines_.fd = open((path_ + ".jsonl").c_str(),
-                     O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (goes_on ? 0 : O_TRUNC), 0600);
-    if (values_.fd < 0 || lines_.fd < 0) fail();
-    if (!goes_on)
-      put(lines_.fd, job + "\n", -1);
-    else if (ftruncate(lines_.fd, lines_end_) != 0)
-      fail();
-  }
-
-  // Whether there is one of this job.
-  static bool is_there(const std::string& path, const std::string& job) {
-    std::ifstream in(path + ".jsonl");
-    std::string line;
-    return std::getline(in, line) && line == job;
-  }
-
-  const std::map<size_t, ordered_json>& done() const { return done_; }
-  void add(size_t row, const std::vector<float>& values, const ordered_json& record) {
-    put(values_.fd, {reinterpret_cast<const char*>(values.data()), row_bytes_},
-        static_cast<off_t>(row * row_bytes_));
-    ordered_json line = {{"row", row}, {"record", record}};
-    put(lines_.fd, line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n", -1);
-    done_[row] = record;
-  }
-  // Values [begin, begin + n) of a row.
-  std::vector<float> values(size_t row, size_t begin, size_t n) const {
-    std::vector<float> values(n);
-    const auto at = static_cast<off_t>(row * row_bytes_ + begin * sizeof(float));
-    if (pread(values_.fd, values.data(), n * sizeof(float), at) != static_cast<ssize_t>(n * sizeof(float)))
-      fail();
-    return values;
-  }
-  void remove() {
-    unlink(path_.c_str());
-    unlink((path_ + ".jsonl").c_str());
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    throw Error(ErrorKind::runtime, fmt::format("{}: {}", printable(path_), std::strerror(errno)));
-  }
-  void put(int fd, std::string_view bytes, off_t at) const {
-    while (!bytes.empty()) {
-      const ssize_t n =
-          at < 0 ? ::write(fd, bytes.data(), bytes.size()) : pwrite(fd, bytes.data(), bytes.size(), at);
-      if (n < 0 && errno != EINTR) fail();
-      if (n <= 0) continue;
-      bytes.remove_prefix(static_cast<size_t>(n));
-      if (at >= 0) at += n;
-    }
-  }
-  // Reads lines up to one that was being written when the program ended, or whose values did not get to the
-  // disk.
-  bool read_lines(const std::string& job) {
-    std::ifstream in(path_ + ".jsonl");
-    std::string line;
-    if (!std::getline(in, line) || line != job) return false;
-    std::error_code missing;
-    const uintmax_t bytes = fs::file_size(path_, missing);
-    const size_t n_rows = missing ? 0 : bytes / row_bytes_;
-    for (lines_end_ = in.tellg(); std::getline(in, line) && !in.eof() && is_json(line);
-         lines_end_ = in.tellg()) {
-      const ordered_json row = read_ordered_json(line);
-      const auto index = row.at("row").get<size_t>();
-      if (index >= n_rows) break;
-      done_[index] = row.at("record");
-    }
-    return true;
-  }
-
-  struct Owned {
-    int fd = -1;
-    ~Owned() {
-      if (fd >= 0) close(fd);
-    }
-  };
-  const std::string path_;
-  const size_t row_bytes_;
-  Owned values_, lines_;
-  off_t lines_end_ = 0;  // of those that are gone on from
-  std::map<size_t, ordered_json> done_;
-};
 
 // The probe of one template: check, compute, write and forget are called in this order. What a probe that was
 // stopped has written of its results may be written again.

@@ -1,0 +1,51 @@
+// What a probe has done so far, on disk, so that one that was stopped goes on where it was.
+//
+// Thread rule: it belongs to one thread.
+//
+// It has two files: PATH with values in the order of rows, and PATH.jsonl with a line of JSON for each row
+// that is done, in any order. The first line says of what job; what another job left is not gone on with.
+// Errors: Error(runtime) where a file cannot be read or written.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bitnet {
+
+class Journal {
+ public:
+  // Goes on with the files of this job, or begins anew. `row_floats` is the number of values of a row.
+  Journal(const std::string& path, const std::string& job, size_t row_floats);
+
+  // Whether there is one of this job.
+  static bool is_there(const std::string& path, const std::string& job);
+
+  const std::map<size_t, nlohmann::ordered_json>& done() const { return done_; }  // by row
+  void add(size_t row, const std::vector<float>& values, const nlohmann::ordered_json& record);
+  // Values [begin, begin + n) of a row that is done.
+  std::vector<float> values(size_t row, size_t begin, size_t n) const;
+  void remove();  // both files
+
+ private:
+  struct Owned {
+    int fd = -1;
+    ~Owned();
+  };
+  [[noreturn]] void fail() const;
+  void put(int fd, std::string_view bytes, off_t at) const;
+  bool read_lines(const std::string& job);
+
+  const std::string path_;
+  const size_t row_bytes_;
+  Owned values_, lines_;
+  off_t lines_end_ = 0;  // of those that are gone on from
+  std::map<size_t, nlohmann::ordered_json> done_;
+};
+
+}  // namespace bitnet
