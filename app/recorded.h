@@ -1,4 +1,4 @@
-// What commands that record share: where the file may be, and how its end tells of theirs.
+// How the end of a recording tells of the end of what is recorded.
 //
 // Thread rule: free functions; main's thread.
 #pragma once
@@ -6,15 +6,10 @@
 #include <functional>
 
 #include "app/base/exit_code.h"
-#include "app/base/output_file.h"
 #include "app/chat/front_end.h"
-#include "app/cli/options.h"
 #include "engine/error.h"
 
 namespace bitnet {
-
-// Returns where the files may be that the command line names: anywhere, because the person chose them.
-inline WriteRules named_rules(const Options& options) { return {.overwrite = options.force}; }
 
 // Ends the recording with the exit code that `run` returns, or with that of the error it throws.
 inline int with_recording(FrontEnd& front, const std::function<int()>& run) {

@@ -376,6 +376,8 @@ void refuse_command_as_model(const Options& options) {
               fmt::format("{}: no such model file; did you mean the command '{}'?", printable(word), meant));
 }
 
+WriteRules named_rules(const Options& options) { return {.overwrite = options.force}; }
+
 ChatSettings settings_from(const Options& options, ChatSettings settings) {
   for (size_t i = 0; i < options.settings.size(); ++i) {
     const auto& [name, value] = options.settings[i];

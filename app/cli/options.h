@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/base/output_file.h"
 #include "app/chat/settings.h"
 #include "app/model/model_open.h"
 
@@ -125,6 +126,9 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
 // name is neither a file nor a pulled model, but is near the name of a command, this throws Error(model) that
 // names the command.
 void refuse_command_as_model(const Options& options);
+
+// Where files may be that the command line names: anywhere, because the person chose them.
+WriteRules named_rules(const Options& options);
 
 // Returns `base` changed by what the command line and the config file set. Throws Error(usage).
 ChatSettings settings_from(const Options& options, ChatSettings base);
