@@ -112,16 +112,9 @@ uint64_t command_bytes(const ModelFile& m, uint64_t of_block) {
   return (kMemories * 4 * of_block + kPrograms * kStages * kStage) * m.blocks.size() + kOther;
 }
 
-}  // namespace
-
-MemoryPlan plan_memory(const Checkpoint& file, uint32_t n_ctx) {
-  return plan_memory(read_model(file, Activation::of_file), n_ctx);
-}
-
-MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
+// Tables, norms, and what of the file decode reads.
+void add_tables(const ModelFile& m, MemoryPlan& plan) {
   const Config& c = m.config;
-  MemoryPlan plan;
-  add_pieces(m, plan);
   plan.embedding = table_bytes(*m.token_embd) + (c.tied_head ? 0 : table_bytes(*m.output));
   if (m.per_layer_embd) plan.embedding += table_bytes(*m.per_layer_embd);
   const bool whole_head = c.logit_softcap != 0 || !c.suppressed_tokens.empty();
@@ -142,76 +135,120 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
     if (block.attention.gate) plan.decode_file -= block.attention.gate.parts[0]->data.size();  // as of q
   }
   for_each_tensor(m.per_layer_proj, add);
+  if (!m.hadamard) return;
+  for (const auto& [width, signs] : m.hadamard->signs) plan.norms += width * sizeof(float);
+}
 
-  const uint64_t tokens = n_ctx == 0 ? usual_context(c) : n_ctx,
-                 batch = std::min<uint64_t>(kMaxBatch, tokens);
-  uint64_t input = c.n_embd, qkv = 0, o = 0, scratch = 0, gates = 0, delta_scratch = 0;
-  uint64_t turned = 0;  // features of inputs that are rotated
-  uint64_t zeros = 0;   // bytes that KvCache makes states of
-  bool post = false, blocks = false, floats = false, scaled = false, rest = false;
-  const auto look_at = [&](const TensorStack& s) {
-    if (!s) return;
-    input = std::max(input, s.parts[0]->shape[0]);
-    if (m.hadamard && m.hadamard->folded.contains(s.parts[0]->name))
-      turned = std::max(turned, s.parts[0]->shape[0]);
-    const Input rounding = input_of(c, s.parts[0]->type);
-    floats |= rounding == Input::float_row;
-    rest |= rounding == Input::int16_units;
-    scaled |= rounding != Input::float_row && s.parts[0]->type != TensorType::i2_s;
-    blocks |= rounding != Input::float_row && !find_file_type(s.parts[0]->type)->trits;
-  };
+// Keys, values and states of a session of so many tokens, and what decode reads of them.
+void add_caches(const ModelFile& m, uint64_t tokens, MemoryPlan& plan) {
   for (const KvRows& layer : kv_rows_of(m.blocks, static_cast<uint32_t>(tokens)))
     plan.kv_cache += layer.bytes();
-  for (const auto& [at, delta, ffn, per_layer, scale] : m.blocks) {
-    const AttentionShape& s = at.shape;
+  uint64_t zeros = 0;  // bytes that KvCache makes states of
+  for (const FileBlock& block : m.blocks) {
+    const AttentionShape& s = block.attention.shape;
     const uint64_t seen = s.window == 0 ? tokens : std::min<uint64_t>(tokens, s.window);
     plan.kv_read += 2 * seen * s.n_head_kv * s.head_dim * sizeof(uint16_t);
-    const uint64_t state = conv_bytes(delta.shape) + heads_bytes(delta.shape);
-    plan.state += 2 * state;
-    zeros = std::max({zeros, conv_bytes(delta.shape), heads_bytes(delta.shape)});
-    plan.kv_read += 2 * state;  // a half is read, the other one written
-    qkv = std::max(
-        {qkv, uint64_t{s.row_heads()} * s.head_dim, uint64_t{delta.shape.channels()} + delta.shape.inner()});
-    o = std::max({o, uint64_t{s.n_head} * s.head_dim, uint64_t{delta.shape.inner()}});
-    if (at.gate) gates = std::max(gates, uint64_t{s.n_head} * s.head_dim);
-    gates = std::max(gates, uint64_t{2} * delta.shape.n_head_v);
-    delta_scratch = std::max(delta_scratch, uint64_t{delta.shape.channels()} + 2 * delta.shape.n_head_v);
-    scratch = std::max(scratch, uint64_t{s.n_head} * (2 + s.head_dim));
-    post |= at.post || ffn.post || per_layer.post;
-    for (const TensorStack* stack : {&at.gate, &at.qkv, &delta.qkvz, &delta.gates, &at.out, &ffn.router,
-                                     &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
-      look_at(*stack);
+    const uint64_t conv = conv_bytes(block.delta.shape), heads = heads_bytes(block.delta.shape);
+    plan.state += 2 * (conv + heads);
+    plan.kv_read += 2 * (conv + heads);  // a half is read, the other one written
+    zeros = std::max({zeros, conv, heads});
   }
   plan.state += zeros;
-  look_at(m.per_layer_proj);
-  if (m.hadamard) {
-    if (m.hadamard->folded.contains(m.output->name)) turned = std::max<uint64_t>(turned, c.n_embd);
-    for (const auto& [width, signs] : m.hadamard->signs) plan.norms += width * sizeof(float);
-  }
+}
+
+// The widest of what blocks give each other, in features of a token, and what forms it takes.
+struct Widths {
+  explicit Widths(const ModelFile& m);
+
+  uint64_t input, qkv = 0, o = 0, scratch = 0, gates = 0, delta_scratch = 0;
+  uint64_t turned = 0;  // of inputs that are rotated
+  bool post = false;    // a norm behind a part of a block
+  bool blocks = false, floats = false, scaled = false, rest = false;
+
+ private:
+  void look_at(const ModelFile& m, const FileBlock& block);
+  void look_at(const ModelFile& m, const TensorStack& stack);
+};
+
+Widths::Widths(const ModelFile& m) : input(m.config.n_embd) {
+  for (const FileBlock& block : m.blocks) look_at(m, block);
+  look_at(m, m.per_layer_proj);
+  if (m.hadamard && m.hadamard->folded.contains(m.output->name))
+    turned = std::max<uint64_t>(turned, m.config.n_embd);
+}
+
+void Widths::look_at(const ModelFile& m, const FileBlock& block) {
+  const auto& [at, delta, ffn, per_layer, scale] = block;
+  const AttentionShape& s = at.shape;
+  const auto& d = delta.shape;
+  qkv = std::max({qkv, uint64_t{s.row_heads()} * s.head_dim, uint64_t{d.channels()} + d.inner()});
+  o = std::max({o, uint64_t{s.n_head} * s.head_dim, uint64_t{d.inner()}});
+  if (at.gate) gates = std::max(gates, uint64_t{s.n_head} * s.head_dim);
+  gates = std::max(gates, uint64_t{2} * d.n_head_v);
+  delta_scratch = std::max(delta_scratch, uint64_t{d.channels()} + 2 * d.n_head_v);
+  scratch = std::max(scratch, uint64_t{s.n_head} * (2 + s.head_dim));
+  post |= at.post || ffn.post || per_layer.post;
+  for (const TensorStack* stack : {&at.gate, &at.qkv, &delta.qkvz, &delta.gates, &at.out, &ffn.router,
+                                   &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
+    look_at(m, *stack);
+}
+
+void Widths::look_at(const ModelFile& m, const TensorStack& stack) {
+  if (!stack) return;
+  const GgufTensor& t = *stack.parts[0];
+  input = std::max(input, t.shape[0]);
+  if (m.hadamard && m.hadamard->folded.contains(t.name)) turned = std::max(turned, t.shape[0]);
+  const Input rounding = input_of(m.config, t.type);
+  floats |= rounding == Input::float_row;
+  rest |= rounding == Input::int16_units;
+  scaled |= rounding != Input::float_row && t.type != TensorType::i2_s;
+  blocks |= rounding != Input::float_row && !find_file_type(t.type)->trits;
+}
+
+// What forward.cpp and session.cpp allocate for batches and for results, with the stages and commands of
+// decode.
+uint64_t activation_bytes(const ModelFile& m, uint64_t tokens) {
+  const Config& c = m.config;
+  const Widths w(m);
+  const uint64_t batch = std::min<uint64_t>(kMaxBatch, tokens);
   const uint64_t pairs = std::max(1U, c.n_expert_used);  // of a token
-  uint64_t rounded = input;
+  uint64_t rounded = w.input, bytes = 0;
   if (c.n_expert != 0) {
-    rounded = std::max<uint64_t>(input, (pairs + 1) * std::max(c.n_embd, c.n_ff));
-    plan.activations = batch * 4 * (c.n_expert + 2 * pairs + pairs * c.n_embd) + 8 * pairs * batch +
-                       4 * picked_words(c.n_expert, batch * pairs);
+    rounded = std::max<uint64_t>(w.input, (pairs + 1) * std::max(c.n_embd, c.n_ff));
+    bytes += batch * 4 * (c.n_expert + 2 * pairs + pairs * c.n_embd) + 8 * pairs * batch +
+             4 * picked_words(c.n_expert, batch * pairs);
   }
-  const uint64_t f32_features = c.n_embd + qkv + o + gates + delta_scratch + pairs * c.n_ff +
-                                (post ? c.n_embd : 0) + (floats ? rounded : 0) + turned +
-                                (rest && blocks ? 2 * c.n_ff : 0) +
+  const uint64_t f32_features = c.n_embd + w.qkv + w.o + w.gates + w.delta_scratch + pairs * c.n_ff +
+                                (w.post ? c.n_embd : 0) + (w.floats ? rounded : 0) + w.turned +
+                                (w.rest && w.blocks ? 2 * c.n_ff : 0) +
                                 uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
   constexpr uint64_t kTaggedBytes = 8;  // of a value that a chain of stages hands over
-  const uint64_t of_blocks = blocks ? rounded / 16 * 4 + 8 : 0;
-  plan.activations +=
-      batch * (4 * f32_features + (rest ? 2 : 1) * (rounded + of_blocks) + rounded / 64 * 4 + 8 +
-               (scaled ? rounded / 32 * 4 : 0)) +
-      (tokens + kAttentionChunk - 1) / kAttentionChunk * (4 + kTaggedBytes) * scratch +
-      4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd);
-  for (const Rope& rope : c.ropes) plan.activations += tokens * rope.dim * 4;
+  const uint64_t of_blocks = w.blocks ? rounded / 16 * 4 + 8 : 0;
+  bytes += batch * (4 * f32_features + (w.rest ? 2 : 1) * (rounded + of_blocks) + rounded / 64 * 4 + 8 +
+                    (w.scaled ? rounded / 32 * 4 : 0)) +
+           (tokens + kAttentionChunk - 1) / kAttentionChunk * (4 + kTaggedBytes) * w.scratch +
+           4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd);
+  for (const Rope& rope : c.ropes) bytes += tokens * rope.dim * 4;
   // A block adds to its residual twice, and rotates what each product takes where any is.
   constexpr uint64_t kMostRowsOfAStage = 1 << 15;  // a larger head has kernels of its own
   const uint64_t given = f32_features + c.n_embd + c.n_expert;
-  plan.activations += command_bytes(m, turned != 0 ? 2 * given : given) +
-                      8 * std::min<uint64_t>(c.n_vocab, kMostRowsOfAStage);
+  return bytes + command_bytes(m, w.turned != 0 ? 2 * given : given) +
+         8 * std::min<uint64_t>(c.n_vocab, kMostRowsOfAStage);
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const Checkpoint& file, uint32_t n_ctx) {
+  return plan_memory(read_model(file, Activation::of_file), n_ctx);
+}
+
+MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
+  const uint64_t tokens = n_ctx == 0 ? usual_context(m.config) : n_ctx;
+  MemoryPlan plan;
+  add_pieces(m, plan);
+  add_tables(m, plan);
+  add_caches(m, tokens, plan);
+  plan.activations = activation_bytes(m, tokens);
   return plan;
 }
 
