@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <atomic>
+#include <climits>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "engine/kernel_options.h"
 #include "tests/engine/results.h"
@@ -250,26 +252,29 @@ TEST_P(SpoiledFile, AFileThatChangesGivesNoWrongToken) {
 }
 
 TEST_P(SpoiledFile, AStopComesWhileTheFileIsRead) {
-  using Clock = std::chrono::steady_clock;
   const std::vector<int32_t> whole = answer();
   Sampler sampler({});
+  file_faults::set({.late_ms = 50});
   session_->sync(std::vector<int32_t>{1, 2, 3, 4, 5, 6});
-  file_faults::set({.late_ms = 200});  // a token takes three seconds
-  Clock::time_point stopped;
-  std::thread other;
+  const int of_token = file_faults::reads();  // a token reads as much as a batch of several
+  ASSERT_GT(of_token, 3 * static_cast<int>(kWeightPlaces));
+  std::atomic<int> at_token = INT_MAX;
+  int at_stop = 0;
+  std::thread other([&] {
+    // More reads than what is read ahead of the second token: it is being computed.
+    while (file_faults::reads() - static_cast<int>(kWeightPlaces) <= at_token) std::this_thread::yield();
+    session_->cancel();
+    at_stop = file_faults::reads();
+  });
   const Finish finish = session_->decode(sampler, {.max_tokens = 12}, [&](const SampledToken&) {
-    if (!other.joinable())
-      other = std::thread([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        stopped = Clock::now();
-        session_->cancel();
-      });
+    if (at_token == INT_MAX) at_token = file_faults::reads();
     return true;
   });
-  const auto until = Clock::now();
+  const int at_end = file_faults::reads();
+  at_token = INT_MIN;
   other.join();
   EXPECT_EQ(finish, Finish::interrupted);
-  EXPECT_LT(std::chrono::duration<double>(until - stopped).count(), 1.5);  // on a machine that does much else
+  EXPECT_LT(at_end - at_stop, of_token / 2);
   EXPECT_LT(session_->tokens().size(), 6 + whole.size());
   file_faults::set({});
   EXPECT_EQ(answer(), whole);

@@ -81,23 +81,8 @@ TEST_P(SessionTest, ReusesTheCommonPrefixAndRewinds) {
   EXPECT_EQ(copy(session->logits()), logits_after(tokens));
 }
 
-TEST_P(SessionTest, ACancelWithinABatchLeavesABeginning) {
-  const auto tokens = random_tokens(150, 21);
-  const auto session = Session::create(engine(), 0);
-  std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    session->cancel();
-  });
-  session->sync(tokens, {.batch = 150});
-  other.join();
-  const auto kept = session->tokens();
-  ASSERT_LE(kept.size(), tokens.size());
-  EXPECT_TRUE(std::equal(kept.begin(), kept.end(), tokens.begin()));
-  session->sync(tokens);
-  EXPECT_EQ(copy(session->logits()), logits_after(tokens));
-}
-
-// What a batch has evaluated when a stop comes is given up, so that nobody waits for its end.
+// What a batch has evaluated when a stop comes is given up, so that nobody waits for its end, and does not
+// change what is computed after it.
 TEST_P(SessionTest, ABatchIsStoppedInItsMiddle) {
   const auto tokens = random_tokens(150, 21);
   std::atomic<bool> done = false;
@@ -114,6 +99,9 @@ TEST_P(SessionTest, ABatchIsStoppedInItsMiddle) {
     other.join();
     stopped = result.cancelled && session->tokens().empty();
     ASSERT_TRUE(stopped || session->tokens().size() == tokens.size());
+    if (!stopped) continue;
+    session->sync(tokens);
+    EXPECT_EQ(copy(session->logits()), logits_after(tokens));
   }
 }
 
