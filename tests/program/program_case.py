@@ -14,10 +14,11 @@ PROGRAM, TALKING, ENDLESS, FOLDER = map(os.path.abspath, sys.argv[1:5])
 DATABASE = os.path.join(FOLDER, "data", "bitnet-chat", "chats.db")
 
 
-def environment():
-    env = dict(os.environ, XDG_DATA_HOME=FOLDER + "/data", XDG_STATE_HOME=FOLDER + "/state",
-               XDG_CONFIG_HOME=FOLDER + "/config", XDG_CACHE_HOME=FOLDER + "/cache", TERM="dumb")
-    env.pop("BITNET_CHAT_MODEL", None)
+def environment(**more):
+    env = {**os.environ, "XDG_DATA_HOME": FOLDER + "/data", "XDG_STATE_HOME": FOLDER + "/state",
+           "XDG_CONFIG_HOME": FOLDER + "/config", "XDG_CACHE_HOME": FOLDER + "/cache", "TERM": "dumb", **more}
+    for name in ("BITNET_CHAT_MODEL", "NO_COLOR"):
+        env.pop(name, None)
     return env
 
 

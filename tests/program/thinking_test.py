@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Tests models that think before they answer, and models without a chat template.
 
-usage: thinking_test.py BITNET-CHAT MODEL FOLDER
+usage: thinking_test.py BITNET-CHAT TALKING-MODEL ENDLESS-MODEL FOLDER    (see program_case.py)
 
-The template of a made model is in the form of Qwen3's (tests/tokenizer/jinja_cases.py). MODEL answers behind a template
-that begins a thought, which it does not know and so never ends.
+The template of a made model is in the form of Qwen3's (tests/tokenizer/jinja_cases.py). The TALKING-MODEL answers behind
+a template that begins a thought, which it does not know and so never ends.
 """
 import json
 import os
@@ -14,11 +14,11 @@ import subprocess
 import sys
 import unittest
 
-PROGRAM, MODEL, FOLDER = map(os.path.abspath, sys.argv[1:4])
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TESTS, "tokenizer"))
 sys.dont_write_bytecode = True
 import jinja_cases
+from program_case import FOLDER, PROGRAM, TALKING, environment, main, run
 
 QWEN3 = dict(jinja_cases.TEMPLATES)["qwen3"]
 OPENS = "{{ bos_token }}{% for m in messages %}{{ m.content }}\n{% endfor %}{{ '<think>\\n' }}"
@@ -26,25 +26,11 @@ EMPTY = "<think>\n\n</think>\n\n"
 PLAIN = ("--device", "cpu", "--temp", "0", "--seed", "1")
 
 
-def environment(**more):
-    env = {**os.environ, "TERM": "xterm", **more}
-    for kind in ("DATA", "STATE", "CONFIG", "CACHE"):
-        env[f"XDG_{kind}_HOME"] = os.path.join(FOLDER, kind)
-    for name in ("BITNET_CHAT_MODEL", "NO_COLOR"):
-        env.pop(name, None)
-    return env
-
-
-def run(*arguments, text=""):
-    done = subprocess.run([PROGRAM, *arguments], input=text.encode(), capture_output=True, env=environment(), cwd=FOLDER, timeout=120)
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
-
-
 def errors_on_terminal(*arguments, **more):
     """Returns standard output, and what a terminal gets as standard error."""
     master, slave = pty.openpty()
     process = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave,
-                               env=environment(**more), cwd=FOLDER)
+                               env=environment(**{"TERM": "xterm", **more}), cwd=FOLDER)
     os.close(slave)
     out = process.communicate(timeout=120)[0]
     shown = b""
@@ -68,7 +54,7 @@ class Thinking(unittest.TestCase):
         with open(FOLDER + "/opens.jinja", "w") as file:
             file.write(OPENS)
         cls.base, cls.qwen3 = FOLDER + "/base.gguf", FOLDER + "/qwen3.gguf"
-        cls.opens = (MODEL, *PLAIN, "-n", "6", "--chat-template", FOLDER + "/opens.jinja")
+        cls.opens = (TALKING, *PLAIN, "-n", "6", "--chat-template", FOLDER + "/opens.jinja")
 
     def test_a_base_model_goes_on_with_the_text_and_says_so(self):
         code, out, err = run(self.base, *PLAIN, "-n", "3", "-p", "Once upon ", "--private")
@@ -92,9 +78,9 @@ class Thinking(unittest.TestCase):
             self.assertEqual((code, err), (0, ""))
             self.assertIn(f"<|im_start|>user\nhi<|im_end|>\n<|im_start|>{ends}\n(", out)
         self.assertIn("the same", run("replay", "3", "--verify", "--device", "cpu")[1])
-        with open(FOLDER + "/config", "w") as file:
+        with open(FOLDER + "/thinking.conf", "w") as file:
             file.write("think = off\n")
-        self.assertIn(EMPTY, run(self.qwen3, *PLAIN, "--config", "config", "-n", "2", "--script", "-", text=script)[1])
+        self.assertIn(EMPTY, run(self.qwen3, *PLAIN, "--config", "thinking.conf", "-n", "2", "--script", "-", text=script)[1])
         self.assertIn("(ChatML, knows --think)", run("info", self.qwen3)[1])
         self.assertEqual(run(self.qwen3, "--think", "maybe", "-p", "a")[0], 2)
 
@@ -106,7 +92,7 @@ class Thinking(unittest.TestCase):
                               "<|im_start|>assistant\n" + EMPTY)
 
     def test_a_template_that_does_not_know_it_says_so(self):
-        self.assertIn("think on changes nothing", run(MODEL, *PLAIN, "-n", "1", "--think", "on", "-p", "Hi")[2])
+        self.assertIn("think on changes nothing", run(TALKING, *PLAIN, "-n", "1", "--think", "on", "-p", "Hi")[2])
 
     def test_the_answer_alone_is_on_standard_output(self):
         self.assertEqual(run(*self.opens, "-p", "Hello!")[1:], ("\n", ""))
@@ -118,7 +104,7 @@ class Thinking(unittest.TestCase):
             self.assertRegex(errors_on_terminal(*self.opens, *arguments, "-p", "Hello!", **more)[1], r"\A\[thinking\] [^\x1b]+\Z")
 
     def test_a_thought_is_stored_counted_and_exported(self):
-        shutil.rmtree(FOLDER + "/DATA", ignore_errors=True)
+        shutil.rmtree(FOLDER + "/data", ignore_errors=True)
         objects = [json.loads(line) for line in run(*self.opens, "-p", "Hello!", "--output", "jsonl")[1].splitlines()]
         thought = "".join(o["text"] for o in objects if o["type"] == "thought")
         tokens = sum(o["type"] == "thought" and o["id"] is not None for o in objects)
@@ -134,4 +120,4 @@ class Thinking(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
+    main()

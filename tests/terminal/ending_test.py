@@ -8,15 +8,9 @@ import os
 import re
 import signal
 import stat
-import subprocess
 
 from screen_case import ScreenCase, main
-from tmux import Terminal
-
-
-def running_pid(terminal):
-    shell = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
-    return int(subprocess.run(["pgrep", "-P", shell], capture_output=True, text=True, check=True).stdout.split()[0])
+from tmux import Terminal, running_pid
 
 
 class EndingTest(ScreenCase):

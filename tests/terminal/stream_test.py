@@ -15,14 +15,9 @@ import sys
 import time
 import unittest
 
-from tmux import Terminal
+from tmux import Terminal, running_pid
 
 FAKE = PROGRAM = MODEL = ""
-
-
-def running_pid(terminal):
-    shell = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
-    return int(subprocess.run(["pgrep", "-P", shell], capture_output=True, text=True, check=True).stdout.split()[0])
 
 
 def tokens_to_stop():

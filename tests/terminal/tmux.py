@@ -138,5 +138,11 @@ class Terminal:
             time.sleep(0.02)
 
 
+def running_pid(terminal):
+    """Returns the process that the shell of the terminal runs."""
+    shell = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
+    return int(subprocess.run(["pgrep", "-P", shell], capture_output=True, text=True, check=True).stdout.split()[0])
+
+
 def frame(screen):
     return "\n".join("  |" + row for row in screen.split("\n"))
