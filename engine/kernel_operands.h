@@ -60,11 +60,12 @@ constexpr uint32_t kLeastRotated = 32, kMostRotated = 2048;
 
 // One to three tensors of the same input, stacked by rows: q over k over v, or gate over up. A product of
 // Layout::trits is part.scale * sum(weight * q) / s. In groups, groups16 and fives16 each 64 inputs have a
-// sum t of their own, with int16_units 254 times that of q and that of the rest. It becomes the integer round_half_even(float(t) * (scale * fixed * e)), where `fixed`
-// is a power of two, e is what Quantised::scales has for these inputs (1 for int8_row), and each product is
-// rounded to f32. These integers are summed, so that their order does not matter, and part.scale undoes
-// `fixed`. Layouts blocks and blocks16 do the same a unit of 32 or 16 inputs (layouts/blocks.h). A product of
-// Layout::floats is part.scale * sum(weight * y), in f32 and in the order of the backend's dense head.
+// sum t of their own, with int16_units 254 times that of q and that of the rest. It becomes the integer
+// round_half_even(float(t) * (scale * fixed * e)), where `fixed` is a power of two, e is what
+// Quantised::scales has for these inputs (1 for int8_row), and each product is rounded to f32. These integers
+// are summed, so that their order does not matter, and part.scale undoes `fixed`. Layouts blocks and blocks16
+// do the same a unit of 32 or 16 inputs (layouts/blocks.h). A product of Layout::floats is
+// part.scale * sum(weight * y), in f32 and in the order of the backend's dense head.
 struct Matrix {
   // In blocks, blocks16 and floats each part has a type and buffers of its own, and in blocks and blocks16 a
   // `fixed` of its own.

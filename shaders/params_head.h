@@ -40,7 +40,7 @@ struct ShortlistPush {
   uint is_sampled;  // 1: SampleSettings::want logits are wanted, 0: one
 };
 
-// What shortlist_choose.comp finds of the one token that it is for.
+// What shortlist_candidates.comp finds of the one token that it is for.
 #define SHORTLIST_FOUND 4096
 
 struct ShortlistFound {

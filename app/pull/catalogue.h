@@ -1,7 +1,7 @@
 // The ternary models that are known by a short name: one table.
 //
 // It has what their makers and the files themselves say, and leaves out what nobody said. Whether the engine
-// runs one follows from `architecture` and `type` (why_not_run in engine/model_info.h).
+// runs one follows from `architecture` and `type` (why_not_run in engine/can_run.h).
 //
 // Thread rule: constant data and free functions; any thread.
 #pragma once

@@ -18,8 +18,8 @@ struct LoadedModel;
 
 // Shows the conversation's branch through `front_end`, at the tokens' own times divided by `speed` (0: at
 // once), until `closed()`. replay_player.h says how, and what `tokenizer`, which may be null, is for. Returns
-// 0, or 128
-// + the signal that ended it. Throws Error(runtime) where there is no such conversation.
+// 0, or the sum of 128 and the signal that ended it. Throws Error(runtime) where there is no such
+// conversation.
 int replay(
     Store& store, int64_t conversation, double speed, const Tokenizer* tokenizer, EventLoop& loop,
     FrontEnd& front_end, const std::function<bool()>& closed = [] { return false; });

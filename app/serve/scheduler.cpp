@@ -205,8 +205,8 @@ std::optional<Scheduler::After> Scheduler::read_prompt(Job& job, AnswerEnd& end)
   if (job.made == 0 && job.reused == 0) job.reused = result.reused;
   if (!result.cancelled) return std::nullopt;
   if (must_end(job, end)) return After::ended;
-  return After::yielded;  // or somebody cancelled what had ended by itself; then it goes on with its next
-                          // turn
+  // Or somebody cancelled what had ended by itself; then it goes on with its next turn.
+  return After::yielded;
 }
 
 Scheduler::After Scheduler::decode(Job& job, AnswerEnd& end) {

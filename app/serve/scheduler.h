@@ -3,15 +3,16 @@
 // Thread rule: any thread, except where a call says otherwise. The engine, its session and what is kept of
 // timelines belong to the scheduler's own thread.
 //
+// clang-format off
 //   submit() --> queue, first come first served --> a turn on the session --> Answering::add, finish
 //                  ^                                      |
-//                  └── back to the end, when its turn is over, others wait and its keys and values can be
-//                  kept
+//                  └── back to the end, where its turn is over, others wait, and its state can be kept
+// clang-format on
 //
 // A turn lasts a second, and longer where saving and loading keys and values takes more than a tenth of that.
 // So a long answer holds up a short one for its turn, not for its length. Where there is no memory to keep
-// what was interrupted, an answer has the session until its end. The sequence of tokens does not depend on
-// turns.
+// what was interrupted (its state: keys and values), an answer has the session until its end. The sequence of
+// tokens does not depend on turns.
 #pragma once
 
 #include <chrono>

@@ -2,8 +2,9 @@
 // in units of 16 bytes, which masks and shifts turn into int8, and with scales. A run has one unit of 32
 // inputs with a scale of its own, or two of 16. The exact sum(code * q) of a unit is multiplied by its scale
 // and by the share of the run's inputs (common/quantise.glsl) and rounded to an integer, and the integers are
-// summed, so that their order does not matter (engine/layouts/blocks.h). Expects half.glsl and, unless MATRICES is defined, dot.glsl. With MIXED_BLOCKS
-// the kind of the codes is what the variable `block_kind` says at the time; otherwise it is constant.
+// summed, so that their order does not matter (engine/layouts/blocks.h). Expects half.glsl and, unless
+// MATRICES is defined, dot.glsl. With MIXED_BLOCKS the kind of the codes is what the variable `block_kind`
+// says at the time; otherwise it is constant.
 #include "common/rounded.glsl"
 
 layout(constant_id = CONSTANT_BITS) const uint kBits = 8;

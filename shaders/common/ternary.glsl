@@ -1,11 +1,11 @@
-// The i2_s bits (engine/i2s.h) against int8 activations. In a block of 128 weights (32 bytes, two uvec4
-// "halves"), the word at byte 4w holds, at shift 6 - 2s, the codes of the elements 32s + 4w .. 32s + 4w + 3;
-// the activation words of the same elements are block * 32 + 8s + w. So one uvec4 of weights meets four uvec4
-// of activations, and nothing has to be repacked. Codes are 0, 1, 2 for -1, 0, +1: sum(weight * q) = sum(code
-// * q) - sum(q).
+// The i2_s bits (engine/layouts/i2s.h) against int8 activations. In a block of 128 weights (32 bytes, two
+// uvec4 "halves"), the word at byte 4w holds, at shift 6 - 2s, the codes of the elements 32s + 4w to
+// 32s + 4w + 3; the activation words of the same elements are block * 32 + 8s + w. So one uvec4 of weights
+// meets four uvec4 of activations, and nothing has to be repacked. Codes are 0, 1, 2 for -1, 0, +1, so that
+// sum(weight * q) is sum(code * q) - sum(q).
 
-// Position, in uvec4, of the activations that half `h` of a row (64 weights each) meets at s = 0; +2 for each
-// s.
+// Position, in uvec4, of the activations that half `h` of a row (64 weights each) meets at s = 0. The next s
+// is 2 further on.
 uint activation_of_half(uint h) { return (h >> 1) * 8 + (h & 1); }
 
 #include "common/dot.glsl"
