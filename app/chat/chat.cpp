@@ -59,6 +59,7 @@ class LiveChat final : public Chat {
 
  private:
   bool leave_deleted_conversation(std::string_view typed);
+  void refuse_old_number(std::string_view typed);
   bool may_run(const Command& command) const;
   void run_or_queue(std::string_view typed);
   void advance_queue();
@@ -127,6 +128,7 @@ void LiveChat::submit(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
   try {
     if (!busy()) conversation_.storage().look_after_database();
+    if (conversation_.storage().take_renumbered()) refuse_old_number(text);
     if (leave_deleted_conversation(text)) return;
     if (asks_to_leave(text)) return;
     if (bitnet::is_command(text)) {
@@ -138,6 +140,15 @@ void LiveChat::submit(std::string_view text) {
   } catch (const Error& error) {
     reporter_.error(error.what());
   }
+}
+
+// What was typed names a conversation by a number that it had before another file took the database's place.
+void LiveChat::refuse_old_number(std::string_view typed) {
+  if (!names_conversation(typed)) return;
+  reporter_.front_end().return_input(typed);
+  throw Error(ErrorKind::runtime,
+              "Not done, because conversations have other numbers now: /list shows them, and your text is in "
+              "the input line.");
 }
 
 // Whoever types a bare "quit" hardly means it for the model; true: it was asked about, and not sent.
@@ -191,7 +202,9 @@ void LiveChat::run_or_queue(std::string_view typed) {
 
 // Runs what waits, as far as it may. What waits behind an answer that failed goes back to the input.
 void LiveChat::advance_queue() {
-  if (answer_.take_trouble() || conversation_.storage().purged() != 0) queue_.take_back_all();
+  Storage& storage = conversation_.storage();
+  const bool renumbered = storage.take_renumbered();  // so a number in what waits may mean another one
+  if (answer_.take_trouble() || storage.purged() != 0 || renumbered) queue_.take_back_all();
   while (!queue_.empty()) {
     const std::string typed = queue_.front().typed;
     const bool is_turn = !bitnet::is_command(typed);

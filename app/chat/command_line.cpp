@@ -150,6 +150,20 @@ const Command& checked_command(std::string_view line) {
   return *command;
 }
 
+bool names_conversation(std::string_view typed) {
+  const Command* command = is_command(typed) ? find_command(split(typed).first) : nullptr;
+  const std::string_view completion = command == nullptr ? "" : command->completion;
+  if (completion.find("%ids") == completion.npos && completion.find("%deleted") == completion.npos)
+    return false;
+  std::istringstream list{std::string(arguments_of(typed))};
+  std::string word;
+  while (list >> word) {
+    if (std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; }))
+      return true;
+  }
+  return false;
+}
+
 std::string_view arguments_of(std::string_view line) { return split(line).second; }
 
 namespace {

@@ -31,6 +31,8 @@ std::vector<MenuEntry> file_menu(std::string_view line);
 // there is no such command (with the nearest one), or where it takes no arguments.
 const Command& checked_command(std::string_view line);
 std::string_view arguments_of(std::string_view line);
+// True for a command that says which conversation it is about by its number.
+bool names_conversation(std::string_view typed);
 // Whole lines that begin with `line`. Numbers of conversations are those of `database`.
 std::vector<std::string> complete_command(Store& database, const std::vector<std::string>& model_folders,
                                           std::string_view line);

@@ -400,11 +400,11 @@ bool Conversation::take_in_answer(AnswerAside& aside) {
   return true;
 }
 
-int64_t Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {
+void Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {
   undone_.clear();
-  const int64_t copy = memory.add_conversation(settings_.now.system, settings_.now.once);
-  if (unsaved != nullptr) unsaved->conversations[copy] = number;
-  memory.set_title(copy, title_);
+  memory.add_conversation(settings_.now.system, settings_.now.once, number);
+  if (unsaved != nullptr) unsaved->conversations[number] = number;
+  memory.set_title(number, title_);
   std::optional<int64_t> parent;
   for (size_t i = 0; i < branch_.size(); ++i) {
     StoredMessage& message = branch_[i].stored;
@@ -412,7 +412,7 @@ int64_t Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {
     if (open_turn_ && open_turn_->message == message.id) {
       known.open_turn = open_turn_->id;
       open_turn_->message = 0;
-      open_turn_ = memory.begin_turn(copy, parent, *open_turn_);
+      open_turn_ = memory.begin_turn(number, parent, *open_turn_);
       memory.append(*open_turn_, message.text, {});
       message.id = open_turn_->message;
     } else if (message.role == Role::assistant) {
@@ -420,9 +420,9 @@ int64_t Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {
       for (const int32_t id : branch_[i].tokens) tokens.push_back({id, 0, 0});
       known.turns = tokens.empty() ? 0 : 1;
       message.id =
-          memory.add_answer(copy, parent, message.text, message.finish, tokens, message.thought_tokens);
+          memory.add_answer(number, parent, message.text, message.finish, tokens, message.thought_tokens);
     } else {
-      message.id = memory.add_message(copy, parent, message.role, message.text);
+      message.id = memory.add_message(number, parent, message.role, message.text);
     }
     if (unsaved != nullptr) unsaved->messages[message.id] = known;
     message.parent = parent;
@@ -430,7 +430,6 @@ int64_t Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {
     branch_[i].sibling = branch_[i].siblings = 1;
     parent = message.id;
   }
-  return copy;
 }
 
 void Conversation::reload(std::optional<int64_t> leaf) {

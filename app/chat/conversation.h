@@ -88,7 +88,7 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   Store& store() { return storage_.store(); }
   void keep(const std::function<void()>& write) { storage_.keep(write); }
   void go_to(std::optional<int64_t> leaf);
-  int64_t copy_to(Store& memory, int64_t number, Unsaved* unsaved) override;
+  void copy_to(Store& memory, int64_t number, Unsaved* unsaved) override;
   void reload(std::optional<int64_t> leaf) override;
   std::vector<BranchMessage> read_branch(Store& store, int64_t number, std::optional<int64_t> leaf) const;
   void push_message(StoredMessage message);

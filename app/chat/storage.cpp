@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <utility>
 
 #include "app/text/text_safe.h"
@@ -17,7 +18,7 @@ std::string messages_are(size_t count) {
 }  // namespace
 
 Storage::Storage(Store& file, StoredBranch& branch, Reporter& reporter)
-    : file_(file), branch_(branch), reporter_(reporter) {
+    : file_(file), branch_(branch), reporter_(reporter), numbers_of_(file.file()) {
   if (!file.is_open()) begin_unsaved("the database could not be opened");
 }
 
@@ -84,15 +85,36 @@ void Storage::begin_unsaved(const std::string& why) {
   unsaved.why = why;
   unsaved.file = file_.file();
   // A private conversation is never in what is saved later.
-  unsaved.memory = private_ ? Store::in_memory() : memory_copy(&unsaved);
+  unsaved.memory = private_ ? Store::in_memory(Unsaved::kFirstNumber) : memory_copy(&unsaved);
   unsaved_ = std::move(unsaved);
 }
 
 // What is written from now on goes there.
 std::unique_ptr<Store> Storage::memory_copy(Unsaved* unsaved) {
-  std::unique_ptr<Store> memory = Store::in_memory();
-  if (number_ != 0) number_ = branch_.copy_to(*memory, number_, unsaved);
+  std::unique_ptr<Store> memory = Store::in_memory(Unsaved::kFirstNumber);
+  if (number_ != 0) branch_.copy_to(*memory, number_, unsaved);
   return memory;
+}
+
+// Tells which conversations have another number in the database than they had in memory.
+std::string Storage::new_numbers(const Unsaved& saved) {
+  constexpr size_t kMostTold = 5;
+  const std::map<int64_t, int64_t> by_number(saved.conversations.begin(), saved.conversations.end());
+  std::string text;
+  size_t told = 0;
+  for (const auto& [before, now] : by_number) {
+    if (before == now) continue;
+    if (before < Unsaved::kFirstNumber) renumbered_ = true;
+    if (told++ < kMostTold) text += fmt::format(" Conversation {} has number {} now.", before, now);
+  }
+  if (told > kMostTold) text += fmt::format(" {} more have new numbers; /list shows them.", told - kMostTold);
+  return text;
+}
+
+void Storage::note_file() {
+  std::vector<uint64_t> file = file_.file();
+  if (!numbers_of_.empty() && numbers_of_ != file) renumbered_ = true;
+  numbers_of_ = std::move(file);
 }
 
 bool Storage::save_again() {
@@ -113,6 +135,7 @@ bool Storage::save_again() {
   }
   const Unsaved saved = std::move(*unsaved_);
   unsaved_.reset();
+  note_file();
   int64_t& number = private_ ? public_number_ : number_;
   if (number != 0) number = saved.conversations.at(number);
   if (!private_) {
@@ -121,9 +144,10 @@ bool Storage::save_again() {
     branch_.reload(leaf);
   }
   reporter_.front_end().notice(
-      count == 0 ? "The database can be written again: what you say is saved."
-                 : fmt::format("The database can be written again: {} saved now that {} not.",
-                               messages_are(count), count == 1 ? "was" : "were"));
+      (count == 0 ? "The database can be written again: what you say is saved."
+                  : fmt::format("The database can be written again: {} saved now that {} not.",
+                                messages_are(count), count == 1 ? "was" : "were")) +
+      new_numbers(saved));
   return true;
 }
 
@@ -150,6 +174,7 @@ void Storage::store_anew(const std::optional<WholeConversation>& whole, std::str
   int64_t& number = private_ ? public_number_ : number_;
   try {
     file_.reopen();
+    note_file();
     if (whole) {
       number = file_.add_whole(*whole);
     } else if (private_) {

@@ -6,6 +6,10 @@
 // then the conversation goes on there. A database whose file was removed or replaced is noticed with the next
 // line: what it held of this conversation is still open here, and is stored anew.
 //
+// A number that was shown never means another conversation. In memory a conversation of the database has the
+// number that it has there, and one that the database lacks has a number that none has
+// (Unsaved::kFirstNumber). In a file that replaced the database, numbers mean others: take_renumbered().
+//
 // Thread rule: it lives on the loop's thread.
 #pragma once
 
@@ -14,6 +18,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/store/store.h"
 #include "reporter.h"
@@ -23,10 +29,9 @@ namespace bitnet {
 // What a Storage stores: the messages that are shown.
 class StoredBranch {
  public:
-  // Writes the messages into `memory`, as a conversation of its own, and goes on with the ids that they have
-  // there; returns the conversation's. `number` is the one they had, not 0. `unsaved`, where it is given,
-  // gets what the database knows of them.
-  virtual int64_t copy_to(Store& memory, int64_t number, Unsaved* unsaved) = 0;
+  // Writes the messages into `memory`, as the conversation `number`, which they have here too, and goes on
+  // with the ids that they have there. `unsaved`, where it is given, gets what the database knows of them.
+  virtual void copy_to(Store& memory, int64_t number, Unsaved* unsaved) = 0;
   // Shows the messages up to `leaf` as they are stored now.
   virtual void reload(std::optional<int64_t> leaf) = 0;
   virtual std::optional<int64_t> leaf() const = 0;
@@ -74,6 +79,8 @@ class Storage {
   // Before what is typed is done: sees whether the database is still there. Requires that no answer is being
   // made.
   void look_after_database();
+  // True once after conversations that were shown got other numbers, or their numbers other conversations.
+  bool take_renumbered() { return std::exchange(renumbered_, false); }
 
   void go_private();  // with a copy of what is shown
   int64_t
@@ -85,6 +92,8 @@ class Storage {
   void lose_conversation();
   void lose_file(const std::string& why);
   void begin_unsaved(const std::string& why);
+  std::string new_numbers(const Unsaved& saved);
+  void note_file();
   void store_anew(const std::optional<WholeConversation>& whole, std::string news);
 
   Store& file_;
@@ -95,6 +104,8 @@ class Storage {
   int64_t number_ = 0;
   int64_t public_number_ = 0;  // the stored one that /private left
   int64_t purged_ = 0;
+  std::vector<uint64_t> numbers_of_;  // the Store::file() whose numbers were shown; empty where none were
+  bool renumbered_ = false;           // and take_renumbered() has not told it
 };
 
 }  // namespace bitnet

@@ -97,10 +97,15 @@ std::unique_ptr<Store> Store::open_to_read(const std::string& path) {
   return store;
 }
 
-std::unique_ptr<Store> Store::in_memory() {
+std::unique_ptr<Store> Store::in_memory(int64_t first_conversation) {
   auto store = closed({});
   store->in_memory_ = true;
   store->open_file(kWait);
+  if (first_conversation > 1) {
+    Statement insert(*store->db_, "INSERT INTO sqlite_sequence(name, seq) VALUES ('conversation', ?)");
+    insert << first_conversation - 1;
+    insert.run();
+  }
   return store;
 }
 
@@ -140,10 +145,11 @@ Store::~Store() = default;
 bool Store::is_private() const { return in_memory_; }
 const std::string& Store::path() const { return path_; }
 
-int64_t Store::add_conversation(std::string_view system, bool once) {
+int64_t Store::add_conversation(std::string_view system, bool once, std::optional<int64_t> id) {
   const int64_t now = now_milliseconds();
-  Statement insert(db(), "INSERT INTO conversation(system, created, updated, once) VALUES (?, ?, ?, ?)");
-  insert << system << now << now << int64_t{once};
+  Statement insert(db(),
+                   "INSERT INTO conversation(id, system, created, updated, once) VALUES (?, ?, ?, ?, ?)");
+  insert << id << system << now << now << int64_t{once};
   insert.run();
   return db().last_id();
 }

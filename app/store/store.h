@@ -36,6 +36,10 @@ struct Unsaved {
     size_t turns = 0;
     std::optional<int64_t> open_turn;
   };
+  // What the database does not have yet is numbered from here on in memory: no database has such numbers, so
+  // they never mean another conversation.
+  static constexpr int64_t kFirstNumber = 1'000'000'001;
+
   std::unique_ptr<Store> memory;
   std::unordered_map<int64_t, int64_t> conversations;  // id in memory to id in the database
   std::unordered_map<int64_t, Known> messages;
@@ -52,7 +56,8 @@ class Store {
   // For a caller that does not write. Where the file or its folder cannot be written, such as a backup on a
   // disk that is read-only, it is read as it is.
   static std::unique_ptr<Store> open_to_read(const std::string& path);
-  static std::unique_ptr<Store> in_memory();  // --private
+  // --private, or for what a database lacks (Unsaved). New conversations get numbers from this one on.
+  static std::unique_ptr<Store> in_memory(int64_t first_conversation = 1);
   // A store that could not be opened yet. Until reopen() succeeds, everything else throws.
   static std::unique_ptr<Store> closed(const std::string& path);
   ~Store();
@@ -72,7 +77,8 @@ class Store {
   bool is_private() const;
   const std::string& path() const;
 
-  int64_t add_conversation(std::string_view system, bool once = false);
+  // Under a new id, or under the one that is given, which must be free. Returns it.
+  int64_t add_conversation(std::string_view system, bool once = false, std::optional<int64_t> id = {});
   std::optional<StoredConversation> conversation(int64_t id);
   bool has_conversation(int64_t id);             // false if it is in the trash
   std::optional<int64_t> latest_conversation();  // neither archived nor `once`

@@ -428,6 +428,116 @@ TEST_F(StoreFault, PrivateTurnsAreNotSavedWhenSavingResumes) {
   EXPECT_TRUE(store->search("secret", 9).empty());
 }
 
+// ---- numbers of conversations
+
+// While the database cannot be written the conversation that is shown keeps its number, and another one that
+// has the first number in the file is not meant by what is typed once there is room.
+TEST_F(StoreFault, AConversationOfTheDatabaseHasItsNumberInMemoryToo) {
+  store = Store::open(file());
+  start_loaded();
+  say("cat");
+  say("/new");
+  say("dog");
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("dog food");
+  say("/list");
+  EXPECT_THAT(front.last_output, HasSubstr("*    2 "));
+  say("/delete 1 now");
+  EXPECT_THAT(front.errors.back(), HasSubstr("there is no conversation 1"));
+  faulty_vfs::heal();
+  say("/delete 2 now");
+  EXPECT_THAT(front.last_output, HasSubstr("Conversation 2 is deleted for good"));
+  EXPECT_EQ(front.log.find("has number"), std::string::npos) << front.log;
+  EXPECT_TRUE(store->has_conversation(1));
+  EXPECT_FALSE(store->conversation(2));
+}
+
+// A new one has a number that no conversation of a database has; the one that it gets is told.
+TEST_F(StoreFault, ANumberInMemoryNeverMeansAConversationOfTheDatabase) {
+  store = Store::open(file());
+  start_loaded();
+  say("cat");
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("/new");
+  say("dog");
+  say("/new");
+  say("fish");
+  say("/list");
+  EXPECT_THAT(front.last_output, testing::AllOf(HasSubstr(" 1000000001 "), HasSubstr("*1000000002 ")));
+  say("/open 1000000001");
+  EXPECT_EQ(front.shown.front().text, "dog");
+  say("/delete 1000000002");
+  EXPECT_THAT(front.last_output, HasSubstr("/undelete 1000000002 brings it back"));
+  faulty_vfs::heal();
+  say("/undelete 1000000002");
+  EXPECT_THAT(front.log, testing::AllOf(HasSubstr("Conversation 1000000001 has number 2 now."),
+                                        HasSubstr("Conversation 1000000002 has number 3 now.")));
+  EXPECT_THAT(front.errors.back(), HasSubstr("there is no conversation 1000000002"));
+  EXPECT_EQ(chat->conversation(), 2);
+  say("/undelete 3");
+  for (const int64_t number : {1, 2, 3}) EXPECT_TRUE(store->has_conversation(number)) << number;
+}
+
+// A session that began without the database has shown nothing of it.
+TEST_F(StoreFault, ASessionThatBeganWithoutADatabaseDeletesNothingInIt) {
+  {
+    const auto before = Store::open(file());
+    before->add_message(before->add_conversation(""), {}, Role::user, "cat");
+  }
+  store = Store::closed(file());
+  faulty_vfs::fail(Fault::open, 1, true);
+  start_loaded();
+  say("dog");
+  say("/list");
+  EXPECT_THAT(front.last_output, HasSubstr("*1000000001 "));
+  faulty_vfs::heal();
+  say("/delete 1000000001 now");
+  EXPECT_THAT(front.errors.back(), HasSubstr("there is no conversation 1000000001"));
+  EXPECT_EQ(store->conversations(9).size(), 2U);
+}
+
+// Meanwhile another program deleted the conversation that is shown, which is stored anew: its old number is
+// that of the deleted one.
+TEST_F(StoreFault, ANumberThatIsTypedAsItChangesIsNotObeyed) {
+  store = Store::open(file());
+  start_loaded();
+  say("cat");
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("cat food");
+  faulty_vfs::heal();
+  {
+    const auto other = Store::open(file());
+    other->set_deleted(1, true);
+  }
+  say("/delete 1 now");
+  EXPECT_THAT(front.log, HasSubstr("Conversation 1 has number 2 now."));
+  EXPECT_THAT(front.errors.back(), HasSubstr("Not done, because conversations have other numbers now"));
+  EXPECT_EQ(front.returned.back(), "/delete 1 now");
+  EXPECT_TRUE(store->conversation(1));
+  EXPECT_EQ(chat->conversation(), 2);
+  say("/delete 1 now");
+  EXPECT_FALSE(store->conversation(1));
+}
+
+TEST_F(StoreFault, ANumberThatIsTypedAsTheFileIsReplacedIsNotObeyed) {
+  {
+    const auto other = Store::open(folder_ / "other.db");
+    other->add_message(other->add_conversation(""), {}, Role::user, "theirs");
+  }
+  store = Store::open(file());
+  start_loaded();
+  say("one");
+  for (const char* suffix : {"-wal", "-shm"}) fs::remove(file() + suffix);
+  fs::rename(folder_ / "other.db", file());
+  say("/delete 1 now");
+  EXPECT_THAT(front.errors.back(), HasSubstr("Not done, because conversations have other numbers now"));
+  EXPECT_EQ(front.returned.back(), "/delete 1 now");
+  EXPECT_EQ(store->search("theirs", 9).size(), 1U);
+  say("/archive");
+  EXPECT_EQ(store->conversations(9, false).size(), 1U);
+  EXPECT_EQ(store->search("theirs", 9).size(), 1U);
+}
+
 // ---- the file goes away
 
 TEST_F(StoreFault, ADatabaseThatIsRemovedIsNoticedWithTheNextTurnAndStoredAnew) {
