@@ -336,10 +336,10 @@ int run_on_store(const Options& options, Store& store, Output& out, Output& err)
       tool_list(store, options, out);
       break;
     case Mode::show:
-      tool_show(store, options, out);
+      tool_show(store, options, out, err);
       break;
     case Mode::export_chat:
-      tool_export(store, options, out);
+      tool_export(store, options, out, err);
       break;
     case Mode::import_chat:
       tool_import(store, options, out);

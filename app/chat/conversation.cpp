@@ -8,6 +8,7 @@
 
 #include "app/base/clock.h"
 #include "app/store/message_tree.h"
+#include "listing.h"
 
 namespace bitnet {
 
@@ -181,6 +182,11 @@ void Conversation::settle_branch() {
 void Conversation::set_title(std::string_view title) {
   title_ = title;
   keep([&] { store().set_title(number(), title_); });
+}
+
+std::string Conversation::before_first_turn() {
+  const auto row = number() == 0 || !branch_.empty() ? std::nullopt : store().conversation(number());
+  return row ? bitnet::before_first_turn("This conversation", *row) : "";
 }
 
 bool Conversation::title_is_first_line() const { return title_ == first_title_; }

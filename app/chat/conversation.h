@@ -59,6 +59,8 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   void begin_new();                          // not shown yet
   void open(const StoredConversation& row);  // of storage().database(), sound; not shown yet
   void set_title(std::string_view title);
+  // Says that the branch is empty although something was said, as /undo leaves it; else empty.
+  std::string before_first_turn();
   bool title_is_first_line() const;                // nobody has given it another one
   void step_back_to(std::optional<int64_t> leaf);  // an ancestor of leaf()
   void move_to(std::optional<int64_t> leaf);       // anywhere in the tree

@@ -158,6 +158,8 @@ void open_conversation(ChatParts& chat, int64_t number) {
   if (!branch.empty() && branch.back().stored.role == Role::user) {
     chat.front_end().notice("The last turn has no answer yet; /regen answers it.");
   }
+  if (const std::string text = chat.conversation.before_first_turn(); !text.empty())
+    chat.front_end().notice(text + ".");
   if (chat.settings.now.think != chat.settings.new_think) {
     chat.front_end().notice(fmt::format("think is {} again, as in the last answer; /think changes it.",
                                         setting_named("think").show(chat.settings.now)));

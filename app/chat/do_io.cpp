@@ -27,12 +27,17 @@ void do_export(ChatParts& chat, std::string_view arguments) {
   const auto whole = chat.storage.store().whole(chat.storage.number());
   if (!whole) refuse("there is nothing to export yet");
   const std::string text = write_chat(*whole, format);
-  if (file.name.empty()) return chat.front_end().command_output("export", text);
-  write_file(file.name, text, rules_for(chat, file));
   const size_t count =
       format == ChatFormat::json ? whole->messages.size() : chat.conversation.branch().size();
-  chat.front_end().command_output("export", fmt::format("{} {} in {} now.", counted(count, "message"),
-                                                        count == 1 ? "is" : "are", file.name));
+  if (file.name.empty()) {
+    chat.front_end().command_output("export", text);
+  } else {
+    write_file(file.name, text, rules_for(chat, file));
+    chat.front_end().command_output("export", fmt::format("{} {} in {} now.", counted(count, "message"),
+                                                          count == 1 ? "is" : "are", file.name));
+  }
+  const std::string before = count == 0 ? chat.conversation.before_first_turn() : "";
+  if (!before.empty()) chat.front_end().warning(before + "; /export json has them all.");
 }
 
 void do_import(ChatParts& chat, std::string_view arguments) {
@@ -75,7 +80,11 @@ void do_replay(ChatParts& chat, std::string_view arguments) {
   const double speed = replay_speed(second);
   if (number) take_conversation(chat, *number);
   Conversation& conversation = chat.conversation;
-  if (conversation.branch().empty()) refuse("there is nothing to replay yet");
+  if (conversation.branch().empty()) {
+    if (number) conversation.show_all();
+    const std::string before = conversation.before_first_turn();
+    refuse(before.empty() ? "there is nothing to replay yet" : before);
+  }
   std::vector<ShownMessage> messages;
   for (const BranchMessage& message : conversation.branch()) {
     const StoredMessage& m = message.stored;

@@ -89,8 +89,10 @@ std::string branches_text(ChatParts& chat) {
   return text + "/goto N goes to one of them.";
 }
 
-std::string numbers_text(const Conversation& conversation) {
+std::string numbers_text(Conversation& conversation) {
   const std::vector<BranchMessage>& branch = conversation.branch();
+  if (const std::string before = conversation.before_first_turn(); !before.empty())
+    return before + "; /branches lists them.";
   if (branch.empty()) return "Nothing was said yet.";
   std::string text;
   const size_t first = branch.size() > kNumbered ? branch.size() - kNumbered : 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/base/clock.h"
+#include "app/base/counted.h"
 #include "app/text/text_safe.h"
 #include "engine/error.h"
 #include "front_end.h"
@@ -53,6 +54,12 @@ StoredConversation conversation_to_open(Store& store, int64_t id) {
   }
   store.check_tree(row);
   return row;
+}
+
+std::string before_first_turn(std::string_view which, const StoredConversation& row) {
+  if (row.leaf || row.messages == 0) return {};
+  return fmt::format("{} stands before its first turn; in the chat /redo brings its {} back, turn by turn",
+                     which, counted(static_cast<size_t>(row.messages), "message"));
 }
 
 std::string trash_text(Store& store) {

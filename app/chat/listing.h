@@ -17,6 +17,10 @@ StoredConversation find_conversation(Store& store, int64_t id,
 // The same for one that is sound and not in the trash; else Error(runtime or database) says what to do.
 StoredConversation conversation_to_open(Store& store, int64_t id);
 
+// Where /undo or /edit stepped back to before the first turn, so that a conversation shows none of its
+// messages: says so of `which` ("Conversation 7"), and what brings them back. Else empty.
+std::string before_first_turn(std::string_view which, const StoredConversation& row);
+
 std::string list_text(Store& store, int64_t current, bool archived);  // a * before `current`
 std::string trash_text(Store& store);
 // The words that were found stand between kMarkOn and kMarkOff (front_end.h).

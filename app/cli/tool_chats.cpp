@@ -68,6 +68,12 @@ ordered_json shown_branch(Store& store, const StoredConversation& row) {
   return object;
 }
 
+// Whoever is given no message is told that there are some.
+void warn_of_nothing(const StoredConversation& row, std::string_view where, Output& err) {
+  const std::string before = before_first_turn(fmt::format("conversation {}", row.id), row);
+  if (!before.empty()) err.write(fmt::format("bitnet-chat: {}{}\n", before, where));
+}
+
 }  // namespace
 
 void tool_list(Store& store, const Options& options, Output& out) {
@@ -124,9 +130,10 @@ int tool_search(Store& store, const Options& options, Output& out, Output& err) 
   return 0;
 }
 
-void tool_show(Store& store, const Options& options, Output& out) {
+void tool_show(Store& store, const Options& options, Output& out, Output& err) {
   const int64_t id = *options.conversation;
   const StoredConversation row = conversation_to_open(store, id);
+  warn_of_nothing(row, "", err);
   if (options.json) return print_safe(out, json_text(shown_branch(store, row)));
   std::string s = fmt::format("{} ({})\n", one_line(row.title), local_time(row.created));
   if (!row.system.empty()) s += fmt::format("[system] {}\n", row.system);
@@ -146,9 +153,11 @@ void tool_show(Store& store, const Options& options, Output& out) {
   print_safe(out, s);
 }
 
-void tool_export(Store& store, const Options& options, Output& out) {
+void tool_export(Store& store, const Options& options, Output& out, Output& err) {
   const StoredConversation row = conversation_to_open(store, *options.conversation);
-  const std::string text = write_chat(*store.whole(row.id), chat_format(options.format));
+  const ChatFormat format = chat_format(options.format);
+  const std::string text = write_chat(*store.whole(row.id), format);
+  if (format != ChatFormat::json) warn_of_nothing(row, "; --format json has them all", err);
   if (options.out.empty() || options.out == "-") {
     print_safe(out, text);
   } else {

@@ -42,9 +42,9 @@ void tool_remove(const Options& options, Output& out, Output& err);
 
 // tool_chats.cpp
 void tool_list(Store& store, const Options& options, Output& out);
-void tool_show(Store& store, const Options& options, Output& out);
+void tool_show(Store& store, const Options& options, Output& out, Output& err);
 int tool_search(Store& store, const Options& options, Output& out, Output& err);  // 1: nothing was found
-void tool_export(Store& store, const Options& options, Output& out);
+void tool_export(Store& store, const Options& options, Output& out, Output& err);
 void tool_import(Store& store, const Options& options, Output& out);
 void tool_delete(Store& store, const Options& options, Output& out);
 void tool_undelete(Store& store, int64_t id, Output& out);

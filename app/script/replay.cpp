@@ -41,6 +41,11 @@ struct Pace {
   }
 };
 
+void refuse_nothing(const StoredConversation& row) {
+  const std::string before = before_first_turn(fmt::format("conversation {}", row.id), row);
+  if (!before.empty()) throw Error(ErrorKind::runtime, before);
+}
+
 [[noreturn]] void differ(int turn, const std::string& what) {
   throw Error(ErrorKind::mismatch, fmt::format("replay differs in turn {}: {}", turn, what));
 }
@@ -146,6 +151,7 @@ double verify_turn(LoadedModel& model, const StoredTurn& turn, const std::vector
 int replay(Store& store, int64_t conversation, double speed, const Tokenizer* tokenizer, EventLoop& loop,
            FrontEnd& front_end, const std::function<bool()>& closed) {
   const StoredConversation row = find_conversation(store, conversation);
+  refuse_nothing(row);
   std::vector<ShownMessage> messages;
   for (const StoredMessage& message : store.branch(row.leaf)) {
     messages.push_back({message.id, message.role, message.text, message.finish});
@@ -162,6 +168,7 @@ int replay(Store& store, int64_t conversation, double speed, const Tokenizer* to
 
 std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model) {
   const StoredConversation row = find_conversation(store, conversation);
+  refuse_nothing(row);
   std::vector<PromptMessage> messages;
   int number = 0;
   uint64_t turns = 0;  // with tokens to compare

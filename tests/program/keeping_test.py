@@ -194,6 +194,21 @@ class Keeping(ProgramCase):
             self.assertEqual((code, out), (1, ""))
             self.assertIn("there is no conversation 2", err)
 
+    def test_what_stands_before_its_first_turn_is_not_taken_for_empty(self):
+        self.script("Hello!", "@wait idle", "/undo")
+        told = "bitnet-chat: conversation 1 stands before its first turn; in the chat /redo brings its 2 messages back"
+        for tool in (["show", "1"], ["export", "1", "--format", "md"], ["export", "1", "--format", "openai"]):
+            code, _, err = run(*tool)
+            self.assertEqual(code, 0)
+            self.assertTrue(err.startswith(told), (tool, err))
+        code, out, err = run("export", "1", "--format", "json")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("Hello!", out)
+        for options in ([], ["--verify"]):
+            code, out, err = run("replay", "1", *options)
+            self.assertEqual((code, out), (1, ""))
+            self.assertIn(told, err)
+
     def test_the_trash_and_what_is_past_it(self):
         for word in ("zebra", "whale"):
             run(TALKING, "-p", f"My {word} sings. " * 30)

@@ -180,6 +180,31 @@ TEST_F(ChatTreeTest, TheTreeIsThereAgainAfterTheConversationIsOpened) {
   EXPECT_EQ(front.shown[5].text, "3b");
 }
 
+TEST_F(ChatTreeTest, AConversationThatWasLeftAtItsStartDoesNotLookLikeANewOne) {
+  three_turns();
+  for (int i = 0; i < 3; ++i) say("/undo");
+  const std::string id = std::to_string(chat->conversation());
+  const std::string told = "stands before its first turn; in the chat /redo brings its 6 messages back";
+  say("/goto");
+  EXPECT_THAT(front.last_output, HasSubstr(told));
+  say("/export md");
+  EXPECT_THAT(front.log, HasSubstr("/export json has them all"));
+  say("/new");
+  front.log.clear();
+  say("/open " + id);
+  EXPECT_THAT(front.log, HasSubstr("This conversation " + told));
+  say("/new");
+  say("x");
+  say("/replay " + id);
+  EXPECT_THAT(front.errors.back(), HasSubstr(told));
+  EXPECT_TRUE(front.shown.empty());  // it was opened
+  say("/redo");
+  EXPECT_EQ(front.shown.size(), 2U);
+  front.log.clear();
+  say("/open " + id);
+  EXPECT_EQ(front.log.find("first turn"), std::string::npos) << front.log;
+}
+
 TEST_F(ChatTreeTest, ATurnThatIsGivenBackLeavesNothingBehind) {
   start_loaded(24);
   say("/title x");
