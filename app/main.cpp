@@ -387,9 +387,10 @@ int run(const Options& options, Output& out, Output& err) {
     case Mode::search:
     case Mode::export_chat:
       return run_on_store(options, *Store::open_to_read(options.db), out, err);
-    case Mode::import_chat:
     case Mode::delete_chat:
     case Mode::undelete_chat:
+      return run_on_store(options, *Store::open_existing(options.db), out, err);
+    case Mode::import_chat:
       return run_on_store(options, *Store::open(options.db), out, err);
     case Mode::info:
       tool_info(options, out);

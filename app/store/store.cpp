@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -27,6 +28,11 @@ void make_folder_of(const std::string& file) {
                 fmt::format("folder {} cannot be made: {}; use --db FILE or --private",
                             printable(problem->folder.string()), std::strerror(problem->reason)));
   }
+}
+
+// False leaves in errno why.
+bool is_there(const std::string& file) {
+  return access(file.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 StoredMessage read_message(const Statement& row) {
@@ -84,11 +90,22 @@ std::unique_ptr<Store> Store::open(const std::string& path) {
   return store;
 }
 
+std::unique_ptr<Store> Store::open_existing(const std::string& path) {
+  if (!path.empty() && !is_there(path)) {
+    const char* why = std::strerror(errno);
+    throw Error(ErrorKind::database,
+                fmt::format("database {}: {}; --db FILE wants one that is there", printable(path), why));
+  }
+  return open(path);
+}
+
 std::unique_ptr<Store> Store::open_to_read(const std::string& path) {
   const std::string file = path.empty() ? default_database_path() : path;
+  if (path.empty() && !is_there(file)) return in_memory();
   const fs::path folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path() : ".";
   const bool readable = access(file.c_str(), R_OK) == 0;
-  if (!readable || (access(file.c_str(), W_OK) == 0 && access(folder.c_str(), W_OK) == 0)) return open(path);
+  if (!readable || (access(file.c_str(), W_OK) == 0 && access(folder.c_str(), W_OK) == 0))
+    return open_existing(path);
   auto store = closed(path);
   store->path_ = file;
   store->db_ = std::make_unique<Database>(file, Database::ReadOnly());

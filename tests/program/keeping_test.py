@@ -286,6 +286,20 @@ class Keeping(ProgramCase):
             self.assertIn(b"Hello!", done[1].stdout)
             self.assertTrue(os.path.exists(os.path.join(FOLDER, name)))
 
+    def test_a_database_that_is_not_there_is_not_made_by_reading(self):
+        missing = os.path.join(FOLDER, "typo.db")
+        for tool in (["list"], ["list", "--json"], ["show", "1"], ["search", "x"], ["export", "1"], ["replay", "1"], ["delete", "1"],
+                     ["undelete", "1"]):
+            code, out, err = run(*tool, "--db", missing)
+            self.assertEqual((code, out, err.count("\n")), (6, "", 1), (tool, err))
+            self.assertIn("typo.db: No such file", err)
+        self.assertEqual(os.listdir(FOLDER), [])
+        # Without the default database nothing was said yet.
+        self.assertEqual(run("list"), (0, "", ""))
+        self.assertEqual(run("list", "--json"), (0, "[]\n", ""))
+        self.assertIn("there is no conversation 1", run("show", "1")[2])
+        self.assertEqual(os.listdir(FOLDER), [])
+
     def test_an_import_is_whole_or_nothing_and_names_no_file_that_replay_opens(self):
         run(TALKING, "-p", "Hello!")
         chat = json.loads(run("export", "1", "--format", "json")[1])

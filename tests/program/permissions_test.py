@@ -43,7 +43,7 @@ class PermissionsTest(unittest.TestCase):
     def ask(self, *more):
         return self.run_it(self.model, "--device", "cpu", "--threads", "1", "-n", "4", "-p", "hello", *more)
 
-    def check_goes_on(self, readable=False):
+    def check_goes_on(self, readable=False, there=True):
         """Checks that a question is answered with a warning, and that what needs the database is refused in one line."""
         code, out, err = self.ask()
         self.assertEqual(code, 0, err)
@@ -54,7 +54,7 @@ class PermissionsTest(unittest.TestCase):
             code, out, err = self.run_it(*arguments)
             self.assertEqual((code, err), (0, ""), arguments)
             self.assertIn("hello", out)
-        for arguments in (*reading * (not readable), ["delete", "1"], ["import", self.model],
+        for arguments in (*reading * (there and not readable), ["delete", "1"], ["import", self.model],
                           [self.model, "--device", "cpu", "-c", "-p", "x"], [self.model, "--db", self.database, "-p", "x"]):
             code, out, err = self.run_it(*arguments)
             self.assertEqual((code, out, err.count("\n")), (6, "", 1), (arguments, err))
@@ -62,7 +62,8 @@ class PermissionsTest(unittest.TestCase):
 
     def test_a_home_that_cannot_be_written(self):
         os.chmod(self.home, 0o500)
-        self.check_goes_on()
+        self.check_goes_on(there=False)
+        self.assertEqual(self.run_it("list"), (0, "", ""))
         self.assertEqual(os.listdir(self.home), [])
         code, out, err = self.run_it(self.model, "--device", "cpu", "-n", "4", "--script", "-", stdin="hello\n/list\n")
         self.assertEqual(code, 0, err)
