@@ -109,9 +109,8 @@ std::string why_none_to_continue(Store& store) {
   const std::vector<StoredConversation> stored = store.conversations(1, /*archived=*/true);
   if (stored.empty()) return "-c: nothing is stored yet";
   return fmt::format(
-      "-c: all that is stored is archived or was asked with -p ('bitnet-chat list --all' shows it); --resume "
-      "{} opens the latest",
-      stored.front().id);
+      "-c: all that is stored is archived or was asked with -p ({} shows it); --resume {} opens the latest",
+      store.command("list --all"), stored.front().id);
 }
 
 void open_wanted_conversation(const Options& options, Store& store, Chat& chat) {

@@ -39,18 +39,20 @@ std::string marked_line(std::string_view snippet) {
 
 StoredConversation find_conversation(Store& store, int64_t id, std::string_view hint) {
   const auto row = store.conversation(id);
-  if (!row) throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; {}", id, hint));
+  if (!row) {
+    throw Error(ErrorKind::runtime,
+                fmt::format("there is no conversation {}; {}", id,
+                            hint.empty() ? store.command("list") + " shows them" : std::string(hint)));
+  }
   return *row;
 }
 
 StoredConversation conversation_to_open(Store& store, int64_t id) {
   const StoredConversation row = find_conversation(store, id);
   if (row.deleted) {
-    throw Error(
-        ErrorKind::runtime,
-        fmt::format(
-            "conversation {0} is in the trash; /undelete {0} or 'bitnet-chat undelete {0}' brings it back",
-            id));
+    throw Error(ErrorKind::runtime,
+                fmt::format("conversation {0} is in the trash; /undelete {0} or {1} brings it back", id,
+                            store.command(fmt::format("undelete {}", id))));
   }
   store.check_tree(row);
   return row;

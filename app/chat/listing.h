@@ -11,9 +11,9 @@
 
 namespace bitnet {
 
-// Throws Error(runtime) where there is no conversation of this number; `hint` is what the message says to do.
-StoredConversation find_conversation(Store& store, int64_t id,
-                                     std::string_view hint = "'bitnet-chat list' shows them");
+// Throws Error(runtime) where there is no conversation of this number; `hint` is what the message says to do,
+// which without it is a command for a shell.
+StoredConversation find_conversation(Store& store, int64_t id, std::string_view hint = {});
 // The same for one that is sound and not in the trash; else Error(runtime or database) says what to do.
 StoredConversation conversation_to_open(Store& store, int64_t id);
 

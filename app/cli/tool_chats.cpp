@@ -180,10 +180,8 @@ void tool_delete(Store& store, const Options& options, Output& out) {
     if (std::any_of(rows.begin(), rows.end(), same)) continue;
     rows.push_back(find_conversation(store, id));
     if (!options.now && rows.back().deleted)
-      refuse(fmt::format(
-          "conversation {0} is in the trash already; 'bitnet-chat delete {0} --now' takes it out of "
-          "the database",
-          id));
+      refuse(fmt::format("conversation {} is in the trash already; {} takes it out of the database", id,
+                         store.command(fmt::format("delete {} --now", id))));
   }
   for (const StoredConversation& row : rows) {
     if (options.now) {
@@ -191,10 +189,9 @@ void tool_delete(Store& store, const Options& options, Output& out) {
       continue;
     }
     store.set_deleted(row.id, true);
-    print_safe(out, fmt::format(
-                        "deleted conversation {0}: {1}\n'bitnet-chat undelete {0}' brings it back within {2} "
-                        "days\n",
-                        row.id, one_line(row.title), kTrashDays));
+    print_safe(
+        out, fmt::format("deleted conversation {}: {}\n{} brings it back within {} days\n", row.id,
+                         one_line(row.title), store.command(fmt::format("undelete {}", row.id)), kTrashDays));
   }
 }
 

@@ -3,26 +3,11 @@
 #include <fmt/format.h>
 
 #include "app/base/counted.h"
+#include "app/base/shell_word.h"
 #include "app/text/text_safe.h"
 #include "engine/error.h"
 
 namespace bitnet {
-namespace {
-
-// Quoted where a shell would take it apart.
-std::string shell_word(const std::string& text) {
-  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+,=";
-  if (text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string quoted(1, '\'');
-  for (const char c : text) {
-    if (c == '\'') quoted.append("'\\'");
-    quoted.push_back(c);
-  }
-  quoted.push_back('\'');
-  return quoted;
-}
-
-}  // namespace
 
 std::string way_back(const Options& options, int64_t conversation, Store& store) {
   if (conversation == 0 || options.is_private) return {};

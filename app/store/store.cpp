@@ -12,6 +12,7 @@
 
 #include "app/base/clock.h"
 #include "app/base/places.h"
+#include "app/base/shell_word.h"
 #include "engine/error.h"
 #include "sqlite_db.h"
 #include "store_schema.h"
@@ -161,6 +162,11 @@ Store::~Store() = default;
 
 bool Store::is_private() const { return in_memory_; }
 const std::string& Store::path() const { return path_; }
+
+std::string Store::command(std::string_view words) const {
+  return fmt::format("'bitnet-chat {}{}{}'", words, wanted_.empty() ? "" : " --db ",
+                     wanted_.empty() ? "" : shell_word(wanted_));
+}
 
 int64_t Store::add_conversation(std::string_view system, bool once, std::optional<int64_t> id) {
   const int64_t now = now_milliseconds();
@@ -334,8 +340,8 @@ void Store::check_tree(const StoredConversation& conversation) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorKind::database,
                 fmt::format("conversation {0} is damaged and cannot be opened: {1}. The others can be used; "
-                            "/delete {0} or 'bitnet-chat delete {0}' puts it away",
-                            conversation.id, why));
+                            "/delete {0} or {2} puts it away",
+                            conversation.id, why, command(fmt::format("delete {}", conversation.id))));
   };
   for (const auto& [id, parent] : parents) {
     // A message is added after the one that it follows. So if a parent is not older, there is a circle, or

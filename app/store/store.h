@@ -79,6 +79,9 @@ class Store {
 
   bool is_private() const;
   const std::string& path() const;
+  // For a message: 'bitnet-chat list --db FILE', in quotes, which does `words` ("list") in this database from
+  // a shell.
+  std::string command(std::string_view words) const;
 
   // Under a new id, or under the one that is given, which must be free. Returns it.
   int64_t add_conversation(std::string_view system, bool once = false, std::optional<int64_t> id = {});

@@ -228,6 +228,13 @@ class Keeping(ProgramCase):
         self.assertEqual(run("undelete", "1"), (0, "conversation 1 is back: " + "My zebra sings. " * 3 + "My zebra sin…\n", ""))
         self.assertIn("zebra", run("search", "zebra")[1])
         self.assertEqual(run("undelete", "1")[0], 1)
+        # What is to be typed there names the database where it is not the usual one.
+        other = os.path.join(FOLDER, "an other.db")
+        run(TALKING, "-p", "Hello!", "--db", other)
+        for tool in ("delete", "show"):
+            told = "".join(run(tool, "1", "--db", other)[1:])
+            self.assertIn(f"'bitnet-chat undelete 1 --db '{other}'' brings it back", told)
+        self.assertIn("'bitnet-chat list --db ", run("show", "7", "--db", other)[2])
         self.assertIn("no word of it is in the database", run("delete", "1", "--now")[1])
         self.assertIn("no word of it", run("delete", "2", "--now")[1])
         self.assertEqual(os.listdir(FOLDER + "/cache/bitnet-chat/kv"), [])
