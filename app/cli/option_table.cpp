@@ -120,7 +120,8 @@ const OptionRow kAskRows[] = {
          "(an @FILE is not read: pipe the file in)",
      .read =
          [](Options& o, View v) {
-           if (v.empty()) throw Error(ErrorKind::usage, "-p: wanted a question, found nothing");
+           if (v.find_first_not_of(" \t\r\n") == View::npos)
+             throw Error(ErrorKind::usage, "-p: wanted a question, found nothing");
            o.question = v;
          }},
     {.flags = "--keep",

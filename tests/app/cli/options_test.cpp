@@ -115,6 +115,7 @@ TEST(Options, WhatIsOutOfRangeOrUnknownIsUsage) {
   refusal({"--ctx", "-1"});
   refusal({"--output", "xml"});
   refusal({"-p", ""});
+  refusal({"-p", " \t\n"});
   refusal({"-p", "x", "--script", "f"});
   refusal({"-c", "--resume", "1"});
   refusal({"--private", "--db", "f"});
