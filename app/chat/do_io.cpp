@@ -67,10 +67,15 @@ void do_record(ChatParts& chat, std::string_view arguments) {
                     "the same",
                     rules.below.empty() ? "/record FILE!" : "--force"));
   }
-  chat.front_end().record(file.name, rules);
-  chat.front_end().command_output(
+  FrontEnd& front = chat.front_end();
+  const bool recorded = front.recording();
+  if (file.name.empty() && !recorded)
+    return front.command_output("record", "Nothing is being recorded; /record FILE begins.");
+  front.record(file.name, rules);
+  front.command_output(
       "record", file.name.empty() ? "The recording is over."
-                                  : fmt::format("{} is being recorded; /record off ends it.", file.name));
+                                  : fmt::format("{} is being recorded; /record off ends it.{}", file.name,
+                                                recorded ? " The recording that ran before is over." : ""));
 }
 
 void do_replay(ChatParts& chat, std::string_view arguments) {

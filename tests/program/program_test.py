@@ -212,6 +212,14 @@ class Program(ProgramCase):
         self.check_recording(file, "Hello!", kinds="o")
         self.assertEqual(run(TALKING, "-p", "x", "--record", "/nowhere/x.cast")[0], 1)
 
+    def test_what_a_recording_ends_is_said(self):
+        code, out, err = run(TALKING, "--script", "-", text="/record off\n@expect /Nothing is being recorded/\n/record a.cast\n"
+                             "/record b.cast\n@expect /b.cast is being recorded.* before is over/\n/record off\n")
+        self.assertEqual(code, 0, err)
+        self.assertIn("The recording is over.", out)
+        for name in ("a.cast", "b.cast"):
+            self.assertTrue(os.path.exists(os.path.join(FOLDER, name)))
+
     def check_recording(self, file, text, kinds="oirx"):
         """Checks a file against https://docs.asciinema.org/manual/asciicast/v3/."""
         with open(file) as recording:
