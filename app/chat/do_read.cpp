@@ -63,11 +63,14 @@ AttachedFile attached(const ChatParts& chat, const std::string& path, size_t oth
 }
 
 void read_file(ChatParts& chat, const std::string& path) {
-  AttachedFile file = attached(chat, path, chat.read_files.tokens());
+  const bool again = chat.read_files.has(path);
+  AttachedFile file = attached(chat, path, chat.read_files.tokens(path));
   const std::string size = chat.model ? counted(file.tokens, "token") : counted(file.text.size(), "byte");
   chat.read_files.add(std::move(file));
   chat.front_end().command_output(
-      "read", fmt::format("{} ({}) goes into your next turn; /read none takes it out again.", path, size));
+      "read",
+      fmt::format("{} ({}) {}; /read none takes it out again.", path, size,
+                  again ? "was read anew, and is in your next turn once" : "goes into your next turn"));
 }
 
 }  // namespace

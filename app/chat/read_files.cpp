@@ -41,9 +41,9 @@ std::string_view without_named_files(std::string_view turn) {
 
 std::string file_name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-size_t ReadFiles::tokens() const {
+size_t ReadFiles::tokens(std::string_view without) const {
   size_t tokens = 0;
-  for (const AttachedFile& file : files_) tokens += file.tokens;
+  for (const AttachedFile& file : files_) tokens += file.path == without ? 0 : file.tokens;
   for (const AttachedFile& file : named_) tokens += file.tokens;
   return tokens;
 }
@@ -61,6 +61,7 @@ bool ReadFiles::has(std::string_view path) const {
 }
 
 void ReadFiles::add(AttachedFile file) {
+  std::erase_if(files_, [&](const AttachedFile& before) { return before.path == file.path; });
   files_.push_back(std::move(file));
   tell();
 }

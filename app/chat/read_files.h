@@ -37,11 +37,13 @@ class ReadFiles {
 
   bool empty() const { return files_.empty() && named_.empty(); }
   bool has(std::string_view path) const;  // put in by add() or put_back()
-  size_t tokens() const;                  // of all of them; those that were not counted yet are left out
+  // Of all of them, but the one of this path that add() put in; those that were not counted yet are left out.
+  size_t tokens(std::string_view without = {}) const;
   std::string list() const;               // a line for each
 
   // Each of these tells the front end what is in the next turn now.
-  void add(AttachedFile file);  // 0 tokens where no model was there to ask
+  // In place of one of the same path. 0 tokens where no model was there to ask.
+  void add(AttachedFile file);
   // The files that the message names which is being typed, in place of those that it named before.
   void set_named(std::vector<AttachedFile> files);
   const std::vector<AttachedFile>& named() const { return named_; }

@@ -36,6 +36,16 @@ TEST_F(ChatReadTest, ReadCanBeTakenBack) {
   EXPECT_EQ(last_prompt(), "<bos><usr>hello<eot>");
 }
 
+TEST_F(ChatReadTest, AFileThatIsReadAgainIsInTheTurnOnceAsItIsNow) {
+  start_loaded(512);
+  say("/read " + file("notes.txt", std::string(300, 'x')));
+  say("/read " + file("notes.txt", std::string(300, 'y')));  // both of them would not fit
+  EXPECT_THAT(front.last_output, HasSubstr("read anew"));
+  EXPECT_EQ(front.last_status.pending.size(), 1U);
+  say("go");
+  EXPECT_EQ(last_prompt(), "<bos><usr>notes.txt:\n\n" + std::string(300, 'y') + "\n\ngo<eot>");
+}
+
 TEST_F(ChatReadTest, WhatIsInTheNextTurnIsToldAndGoesWithTheConversation) {
   store = Store::open(folder / "chats.db");
   start_loaded(1024);
