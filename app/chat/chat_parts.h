@@ -57,6 +57,8 @@ struct ChatParts {
 // Puts the files that a person names in `text` as @path beside it. Throws Error(usage) for one that cannot go
 // along; without `all`, it is left out.
 void name_files(ChatParts& chat, std::string_view text, bool all);
+// Tells a person that these words, which name no file, are only text.
+void tell_without_file(ChatParts& chat, std::vector<std::string> words);
 // Chat::without_last_file().
 std::optional<std::string> without_last_file(ChatParts& chat, std::string_view typed);
 

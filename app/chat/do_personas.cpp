@@ -10,6 +10,7 @@
 #include "app/base/places.h"
 #include "arguments.h"
 #include "do.h"
+#include "mentions.h"
 #include "personas.h"
 #include "refuse.h"
 
@@ -92,6 +93,10 @@ void do_prompt(ChatParts& chat, std::string_view arguments) {
     return chat.front_end().command_output("prompt", listed(all_prompts(), "", "prompts"));
   const auto [name, rest] = split(arguments);
   const std::string text = fill_prompt(find_prompt(name), name, words_of(rest));
+  // Whoever gives a word with an @ to a template means a file. What looks like one is told with the turn.
+  std::vector<std::string> missing = without_file(rest, /*any=*/true);
+  for (const std::string& told : without_file(text)) std::erase(missing, told);
+  tell_without_file(chat, std::move(missing));
   add_user_turn(chat, text);
 }
 

@@ -99,6 +99,17 @@ void name_files(ChatParts& chat, std::string_view text, bool all) {
   chat.read_files.set_named(std::move(files));
 }
 
+void tell_without_file(ChatParts& chat, std::vector<std::string> words) {
+  constexpr size_t kMostNamed = 3;
+  if (!chat.settings.now.asks || words.empty()) return;
+  const std::string more =
+      words.size() > kMostNamed ? fmt::format(" and {} more", words.size() - kMostNamed) : "";
+  words.resize(std::min(words.size(), kMostNamed));
+  chat.front_end().notice(
+      fmt::format("No file goes along for {}{}: there is none of that name. /edit takes the turn back.",
+                  printable(fmt::format("{}", fmt::join(words, ", ")), 200), more));
+}
+
 std::optional<std::string> without_last_file(ChatParts& chat, std::string_view typed) {
   if (chat.read_files.empty()) return std::nullopt;
   const std::string path = chat.read_files.take_out_last();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <system_error>
 
@@ -12,6 +13,8 @@ namespace bitnet {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
+constexpr std::string_view kBeforeAWord = " \t\r\n([{";
+constexpr std::string_view kBehindAWord = ",.;:!?)]}\"'";
 
 bool is_file(const std::string& path) {
   std::error_code error;  // what cannot be looked at is no file of theirs
@@ -33,7 +36,7 @@ std::vector<Word> words_in(std::string_view text) {
   std::vector<Word> words;
   for (size_t at = 0; (at = text.find('@', at)) != std::string_view::npos;) {
     const size_t begin = at++;
-    if (begin > 0 && kSpace.find(text[begin - 1]) == std::string_view::npos) continue;
+    if (begin > 0 && kBeforeAWord.find(text[begin - 1]) == std::string_view::npos) continue;
     Word word{begin, std::min(text.find_first_of(kSpace, at), text.size()), '\0', true, {}};
     if (at < text.size() && is_quote(text[at])) {
       word.quote = text[at++];
@@ -50,20 +53,53 @@ std::vector<Word> words_in(std::string_view text) {
   return words;
 }
 
+// What it names, without what stands behind it in a sentence.
+Mention mention_by(const Word& word) {
+  Mention mention{word.begin, word.end, std::string(word.path)};
+  if (word.quote == '\0' && !is_file(mention.path)) {
+    mention.path.erase(mention.path.find_last_not_of(kBehindAWord) + 1);
+    mention.end = word.begin + 1 + mention.path.size();
+  }
+  return mention;
+}
+
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+// A path with a folder, or a name with an ending of up to five letters and digits.
+bool looks_like_a_file(std::string_view path) {
+  constexpr std::string_view kOfCode = "()[]{}<>\"'`,;:=|*@";
+  constexpr size_t kLongestEnding = 5;
+  if (path.find_first_of(kOfCode) != path.npos || std::none_of(path.begin(), path.end(), is_letter))
+    return false;
+  if (path.find('/') != path.npos) return true;
+  const size_t dot = path.rfind('.');
+  if (dot == path.npos || dot == 0) return false;
+  const std::string_view ending = path.substr(dot + 1);
+  const auto is_plain = [](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  return !ending.empty() && ending.size() <= kLongestEnding && is_letter(ending[0]) &&
+         std::all_of(ending.begin(), ending.end(), is_plain);
+}
+
 }  // namespace
 
 std::vector<Mention> mentions_in(std::string_view text) {
-  constexpr const char* kBehindAWord = ",.;:!?)]}\"'";
   std::vector<Mention> mentions;
   for (const Word& word : words_in(text)) {
-    Mention mention{word.begin, word.end, std::string(word.path)};
-    if (word.quote == '\0' && !is_file(mention.path)) {
-      mention.path.erase(mention.path.find_last_not_of(kBehindAWord) + 1);
-      mention.end = word.begin + 1 + mention.path.size();
-    }
+    Mention mention = mention_by(word);
     if (word.closed && !mention.path.empty() && is_file(mention.path)) mentions.push_back(std::move(mention));
   }
   return mentions;
+}
+
+std::vector<std::string> without_file(std::string_view text, bool any) {
+  std::vector<std::string> words;
+  for (const Word& word : words_in(text)) {
+    const Mention mention = mention_by(word);
+    if (!word.closed || mention.path.empty() || mention.path.find('\n') != std::string::npos) continue;
+    if (!any && word.quote == '\0' && !looks_like_a_file(mention.path)) continue;
+    if (!is_file(mention.path)) words.emplace_back(text.substr(mention.begin, mention.end - mention.begin));
+  }
+  return words;
 }
 
 BegunMention begun_mention(std::string_view text) {

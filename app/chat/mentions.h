@@ -1,4 +1,5 @@
-// The files that a message names: @notes.txt, or @"my notes.txt" where the name has a space.
+// The files that a message names: @notes.txt, or @"my notes.txt" where the name has a space. The @ stands
+// behind white space or an opening bracket.
 //
 // Thread rule: free functions; any thread. They look whether a file is there.
 #pragma once
@@ -18,6 +19,11 @@ struct Mention {
 
 // The words of `text` that name a file that is there, from left to right. Other words with an @ are text.
 std::vector<Mention> mentions_in(std::string_view text);
+
+// The words with an @ that were meant for a file, as it seems, although none is there: those in quotes, and
+// those with a slash or with an ending such as .txt; with `any`, all of them. Names of people, addresses and
+// code are mostly none.
+std::vector<std::string> without_file(std::string_view text, bool any = false);
 
 // The word at the end of `text` that may become the name of a file; begin is text.size() where there is none.
 struct BegunMention {

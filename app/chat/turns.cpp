@@ -6,6 +6,7 @@
 #include "app/store/exchange.h"
 #include "chat_parts.h"
 #include "command_line.h"
+#include "mentions.h"
 
 namespace bitnet {
 
@@ -21,6 +22,7 @@ void add_user_turn(ChatParts& chat, std::string_view turn) {
   }
   try {
     name_files(chat, turn, true);
+    tell_without_file(chat, without_file(turn));
   } catch (const Error&) {
     chat.front_end().return_input(typed_form(turn));
     throw;

@@ -156,5 +156,21 @@ TEST_F(PersonaTest, APromptIsATurn) {
   EXPECT_EQ(chat->menu("/persona pir").front().line, "/persona pirate");
 }
 
+// Behind /prompt each word with an @ is meant for a file.
+TEST_F(PersonaTest, AFileThatAPromptLacksIsSaidOnce) {
+  settings.asks = true;
+  start_loaded();
+  for (const char* word : {"@nots", "@nots.txt"}) {
+    front.log.clear();
+    say(std::string("/prompt greet ") + word);
+    const size_t told = front.log.find(std::string("No file goes along for ") + word + ":");
+    ASSERT_NE(told, std::string::npos) << front.log;
+    EXPECT_EQ(front.log.find("No file", told + 1), std::string::npos);
+  }
+  front.log.clear();
+  say("/prompt greet @" + file("there", "x"));
+  EXPECT_EQ(front.log.find("No file"), std::string::npos) << front.log;
+}
+
 }  // namespace
 }  // namespace bitnet

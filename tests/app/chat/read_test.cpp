@@ -164,6 +164,40 @@ TEST_F(NamedFilesTest, AMessageTakesTheFilesAlongThatItNames) {
   EXPECT_TRUE(front.last_status.pending.empty());
 }
 
+TEST_F(NamedFilesTest, AFileThatIsNotThereIsSaid) {
+  const std::string there = file("a.txt", "aaa");
+  script.answer("ok");
+  start_loaded(1024);
+  const std::string missing = "@" + (folder / "b.txt").string();
+  for (const auto& [text, told] :
+       {std::pair<std::string, std::string>("See @" + there + " and " + missing + ".", missing),
+        {"See (@nots.txt), please", "@nots.txt"},
+        {"@\"my nots\" says it", "@\"my nots\""},
+        {"@a.tx @b.tx @c.tx @d.tx", "@a.tx, @b.tx, @c.tx and 1 more"}}) {
+    front.log.clear();
+    say(text);
+    EXPECT_THAT(front.log, HasSubstr("No file goes along for " + told + ": there is none of that name"));
+    EXPECT_THAT(front.shown.at(front.shown.size() - 2).text, testing::EndsWith(text)) << "it is sent";
+  }
+  for (const char* text : {"Ask @bob, or me@mail.com, or @v1.2", "@app.route(\"/x\")\ndef f(): pass",
+                           "@Override", "@@ -1,2 +3,4 @@ f", "char *s = @\"open"}) {
+    front.log.clear();
+    say(text);
+    EXPECT_EQ(front.log.find("No file"), std::string::npos) << text;
+  }
+  front.log.clear();
+  chat->typing("See @" + there + " and " + missing);  // the name is not whole yet
+  EXPECT_EQ(front.log.find("No file"), std::string::npos);
+}
+
+TEST_F(NamedFilesTest, AFileInBracketsGoesAlong) {
+  script.answer("ok");
+  start_loaded(1024);
+  const std::string text = "See (@" + file("a.txt", "aaa") + "), [@" + file("b.txt", "bbb") + "].";
+  say(text);
+  EXPECT_EQ(front.shown.at(0).text, "a.txt:\n\naaa\n\nb.txt:\n\nbbb\n\n" + text);
+}
+
 TEST_F(NamedFilesTest, WhatCannotGoAlongIsSaidWithWhatFitsAndTheMessageComesBack) {
   start_loaded(512);
   const std::string binary = "@" + file("binary", std::string("a\0b", 3));
