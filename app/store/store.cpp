@@ -21,7 +21,6 @@ namespace bitnet {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr int kWait = 5000;  // milliseconds, for other programs
 
 void make_folder_of(const std::string& file) {
   if (const auto problem = make_private_folders(fs::path(file).parent_path())) {

@@ -73,8 +73,8 @@ class Store {
   std::vector<uint64_t> file() const;
   bool moved() const;    // the file that is open is no longer the one at path()
   bool is_gone() const;  // there is no file at path()
-  // Stores what `unsaved` has and this store lacks, in one transaction; then the maps of `unsaved` have every
-  // id.
+  // Stores what `unsaved` has and this store lacks, in one transaction, and waits only shortly for other
+  // programs; then the maps of `unsaved` have every id.
   void take_over(Unsaved& unsaved);
 
   bool is_private() const;
@@ -176,6 +176,8 @@ class Store {
   int64_t add_turn_row(const StoredTurn& turn);
   void update_turn_row(const StoredTurn& turn);
   void add_token_run(int64_t turn, const std::vector<StoredToken>& tokens);
+
+  static constexpr int kWait = 5000;  // milliseconds, for other programs
 
   std::string wanted_;  // the path that open() was given
   std::string path_;    // empty: in memory, or not known

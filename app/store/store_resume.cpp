@@ -100,6 +100,7 @@ void Store::take_over(Unsaved& unsaved) {
   Store& from = *unsaved.memory;
   auto conversations = unsaved.conversations;
   auto messages = unsaved.messages;
+  db().wait_at_most(kShortWait);  // it is tried again with each line, and the person waits
   db().transaction([&] {
     for (const StoredConversation& row : everything(from)) {
       const std::vector<OutlineMessage> outline = from.outline(row.id);
@@ -143,6 +144,7 @@ void Store::take_over(Unsaved& unsaved) {
       note_unfinished("scrub");
     }
   });
+  db().wait_at_most(kWait);
   unsaved.conversations = std::move(conversations);
   unsaved.messages = std::move(messages);
 }

@@ -17,6 +17,7 @@ struct Plan {
 };
 std::optional<Plan> plan;
 bool has_happened = false;
+std::optional<uint64_t> skipped;  // microseconds
 
 bool fails(Fault fault) {
   if (!plan || plan->fault != fault) return false;
@@ -96,6 +97,12 @@ int do_remove(sqlite3_vfs*, const char* name, int sync) {
   return fails(Fault::remove) ? SQLITE_IOERR_DELETE : below->xDelete(below, name, sync);
 }
 
+int do_sleep(sqlite3_vfs*, int microseconds) {
+  if (!skipped) return below->xSleep(below, microseconds);
+  *skipped += static_cast<uint64_t>(microseconds);
+  return microseconds;
+}
+
 }  // namespace
 
 std::string name_of(Fault fault) {
@@ -113,6 +120,7 @@ void install() {
   vfs.szOsFile = static_cast<int>(sizeof(File)) + below->szOsFile;
   vfs.xOpen = do_open;
   vfs.xDelete = do_remove;
+  vfs.xSleep = do_sleep;
   sqlite3_vfs_register(&vfs, 1);
 }
 
@@ -120,7 +128,12 @@ void fail(Fault fault, uint64_t n, bool stays) {
   plan = Plan{fault, n, stays};
   has_happened = false;
 }
-void heal() { plan.reset(); }
+void heal() {
+  plan.reset();
+  skipped.reset();
+}
 bool happened() { return has_happened; }
+void skip_waits() { skipped = 0; }
+uint64_t waited() { return skipped.value_or(0) / 1000; }
 
 }  // namespace bitnet::faulty_vfs

@@ -20,4 +20,9 @@ void fail(Fault fault, uint64_t n, bool stays);
 void heal();      // nothing fails any more
 bool happened();  // since fail()
 
+// From now on, until heal(), waiting for locks of others takes no time; waited() says how many milliseconds
+// it would have taken.
+void skip_waits();
+uint64_t waited();
+
 }  // namespace bitnet::faulty_vfs

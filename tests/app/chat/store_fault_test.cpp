@@ -305,6 +305,28 @@ TEST_F(StoreFault, ALockedDatabaseCostsOnlyTheKeeping) {
   check_kept(file(), {{"one"}, {"first"}}, "locked");
 }
 
+// Where nothing can be saved already, the next try does not keep the person waiting.
+TEST_F(StoreFault, ALockThatStaysIsWaitedForOnlyOnce) {
+  store = Store::open(file());
+  start_loaded();
+  say("one");
+  Database other(file());
+  other.execute("BEGIN IMMEDIATE");
+  faulty_vfs::skip_waits();
+  say("two");
+  EXPECT_THAT(front.errors.back(), HasSubstr("another program holds it"));
+  const uint64_t first = faulty_vfs::waited();
+  EXPECT_GE(first, 4000U);
+  say("three");
+  EXPECT_LT(faulty_vfs::waited() - first, 1000U);
+  EXPECT_FALSE(front.last_status.saved);
+  other.execute("ROLLBACK");
+  say("four");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(store->branch(store->conversation(1)->leaf).size(), 8U);
+  EXPECT_EQ(front.errors.size(), 1U);
+}
+
 // ---- saving resumes
 
 TEST_F(StoreFault, AfterAFullDiskSavingResumesWithTheFirstWriteThatWorks) {
