@@ -88,6 +88,7 @@ class Compaction : public std::enable_shared_from_this<Compaction> {
 
 Compaction::Compaction(ChatParts& chat) : chat_(chat) {
   // The last turn is kept, and turns before it while they are short.
+  if (branch().empty()) refuse("there is no turn to sum up yet");
   cut_ = turn_before(branch().size());
   if (cut_ == 0) {
     refuse("there is only one turn, and the last turn is kept as it is; /undo or /new make room");

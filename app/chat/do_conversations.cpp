@@ -63,7 +63,8 @@ std::string stored_text(ChatParts& chat, bool archived) {
   Storage& storage = chat.storage;
   const std::string text = list_text(storage.database(), storage.number_in_database(), archived);
   if (const std::string* why = storage.unsaved_because()) {
-    return fmt::format("The database cannot be used: {}. In memory until then:\n{}", *why, text);
+    return fmt::format("Nothing is saved for now: {}.\n{}{}", *why,
+                       text.empty() ? "Nothing was said since." : "In memory meanwhile:\n", text);
   }
   return text.empty() ? "Nothing is stored yet." : text;
 }

@@ -40,9 +40,8 @@ bool may_quit(ChatParts& chat) {
   if (!chat.busy()) storage.save_again();
   const std::string unsaved = storage.unsaved_text();
   if (unsaved.empty()) return true;
-  chat.reporter.error(fmt::format(
-      "{}. /export json FILE writes this conversation elsewhere; /quit again ends the program without.",
-      unsaved));
+  chat.reporter.error(
+      fmt::format("{}. {}; /quit again ends the program without.", unsaved, storage.way_to_keep()));
   return false;
 }
 

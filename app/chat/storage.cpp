@@ -39,6 +39,19 @@ std::string Storage::unsaved_text() const {
   return count == 0 ? "" : fmt::format("{} not saved: {}", messages_are(count), unsaved_->why);
 }
 
+std::string Storage::way_to_keep() const {
+  const std::map<int64_t, size_t> counts = unsaved_ ? unsaved_->counts() : std::map<int64_t, size_t>();
+  std::string numbers;
+  for (const auto& [number, count] : counts)
+    numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", number);
+  if (counts.size() > 1)
+    return fmt::format("/open ID and then /export json FILE writes each of the conversations {} elsewhere",
+                       numbers);
+  if (counts.empty() || counts.begin()->first == number_in_database())
+    return "/export json FILE writes this conversation elsewhere";
+  return fmt::format("/open {} and then /export json FILE writes that conversation elsewhere", numbers);
+}
+
 // Such a command would only touch the copy in memory.
 void Storage::refuse_while_unsaved(int64_t number) const {
   if (!unsaved_ || !unsaved_->conversations.contains(number)) return;

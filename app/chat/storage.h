@@ -67,6 +67,8 @@ class Storage {
   const std::string* unsaved_because() const { return unsaved_ ? &unsaved_->why : nullptr; }
   // "2 messages are not saved: why"; empty where nothing waits.
   std::string unsaved_text() const;
+  // How what waits is written elsewhere: "/export json FILE writes this conversation elsewhere".
+  std::string way_to_keep() const;
   // Throws Error(usage) where this conversation of database() is only a copy in memory.
   void refuse_while_unsaved(int64_t number) const;
 

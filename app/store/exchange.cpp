@@ -29,7 +29,9 @@ ChatFormat chat_format(std::string_view name) {
   if (name == "md") return ChatFormat::markdown;
   if (name == "json") return ChatFormat::json;
   if (name == "openai") return ChatFormat::openai;
-  throw Error(ErrorKind::usage, fmt::format("wanted md, json or openai, found '{}'", printable(name, 40)));
+  throw Error(ErrorKind::usage,
+              fmt::format("wanted md, json or openai, found {}",
+                          name.empty() ? "nothing" : fmt::format("'{}'", printable(name, 40))));
 }
 
 std::vector<const WholeMessage*> shown_branch(const WholeConversation& whole) {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +47,8 @@ struct Unsaved {
   std::vector<uint64_t> file;  // the Store::file() to which these ids belong
   std::string why;             // for people
 
-  size_t count() const;  // messages that the database lacks
+  std::map<int64_t, size_t> counts() const;  // messages that the database lacks, by conversation of `memory`
+  size_t count() const;                      // of all of them
 };
 
 class Store {

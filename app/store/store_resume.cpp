@@ -21,15 +21,21 @@ std::vector<StoredConversation> everything(Store& store) {
 
 }  // namespace
 
-size_t Unsaved::count() const {
-  size_t count = 0;
+std::map<int64_t, size_t> Unsaved::counts() const {
+  std::map<int64_t, size_t> counts;
   for (const StoredConversation& row : everything(*memory)) {
     for (const OutlineMessage& node : memory->outline(row.id)) {
       const auto known = messages.find(node.id);
-      count += known == messages.end() || known->second.open_turn.has_value();
+      if (known == messages.end() || known->second.open_turn) ++counts[row.id];
     }
   }
-  return count;
+  return counts;
+}
+
+size_t Unsaved::count() const {
+  size_t all = 0;
+  for (const auto& [conversation, count] : counts()) all += count;
+  return all;
 }
 
 std::vector<uint64_t> Store::file_at(const std::string& path) {

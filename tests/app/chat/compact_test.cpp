@@ -77,7 +77,7 @@ TEST_F(ChatCompactTest, AtTheContextEdgeCompactIsOfferedAndWorks) {
 TEST_F(ChatCompactTest, CompactThatDoesNotHelpChangesNothing) {
   start_loaded(512);
   say("/compact");
-  EXPECT_THAT(front.errors.back(), HasSubstr("only one turn"));
+  EXPECT_THAT(front.errors.back(), HasSubstr("there is no turn to sum up yet"));
   say("a");
   say("/compact");
   EXPECT_THAT(front.errors.back(), HasSubstr("only one turn"));

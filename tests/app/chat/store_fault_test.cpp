@@ -411,9 +411,17 @@ TEST_F(StoreFault, WhatIsNotSavedAtTheEndIsSaid) {
   faulty_vfs::fail(Fault::full, 1, true);
   say("one");
   say("/new");
+  say("/quit");
+  EXPECT_FALSE(chat->quit_requested());
+  EXPECT_THAT(front.errors.back(),
+              HasSubstr("/open 1000000001 and then /export json FILE writes that conversation elsewhere"));
   say("two");
   say("/quit");
   EXPECT_FALSE(chat->quit_requested());
+  EXPECT_THAT(front.errors.back(), HasSubstr("each of the conversations 1000000001, 1000000002 elsewhere"));
+  say("/list");
+  EXPECT_THAT(front.last_output, testing::AllOf(testing::StartsWith("Nothing is saved for now: database "),
+                                                HasSubstr("In memory meanwhile:\n*1000000002 ")));
   say("/quit");
   EXPECT_TRUE(chat->quit_requested());
   EXPECT_THAT(chat->close(), HasSubstr("4 messages are not saved"));

@@ -165,6 +165,8 @@ TEST_F(ChatTreeTest, MovesOfATreeWithNothingInIt) {
   }
   say("/branches");
   EXPECT_THAT(front.last_output, HasSubstr("Nothing was said yet"));
+  say("/export");
+  EXPECT_THAT(front.errors.back(), HasSubstr("wanted md, json or openai, found nothing"));
 }
 
 TEST_F(ChatTreeTest, TheTreeIsThereAgainAfterTheConversationIsOpened) {
