@@ -121,6 +121,7 @@ TEST(JinjaLimits, NoWorkIsFree) {
                                  "'%.1s' % x",
                                  "('%(a).0s' * 10) % {'a': x}",
                                  "('{z}' * 2000).format(z='', **d)",
+                                 "('{{' * 2000).format()",
                                  "m(**d)",
                                  "strftime_now('%c' * 400)",
                                  "1e308|round(100)",
@@ -136,6 +137,46 @@ TEST(JinjaLimits, NoWorkIsFree) {
     often.replace(often.find("range(1)"), 8, "range(2000)");
     expect_limit(often, "the template ");
   }
+}
+
+// 180 scopes, each with 7 names that differ from the wanted one in their last bytes alone, which stands
+// outside of them all and is looked up so often.
+std::string deep_lookups(size_t name_bytes, size_t n_lookups) {
+  const std::string prefix(name_bytes - 4, 'a');
+  const std::string wanted = prefix + "zzzz";
+  std::string opened;
+  for (size_t scope = 0; scope < 180; ++scope) {
+    opened += "{% with ";
+    for (size_t i = 0; i < 7; ++i)
+      opened += (i == 0 ? "" : ", ") + prefix + std::to_string(1000 + 7 * scope + i) + "=1";
+    opened += " %}";
+  }
+  return "{% set " + wanted + " = 1 %}" + opened + "{% for i in range(" + std::to_string(n_lookups) +
+         ") %}{% if " + wanted + " %}{% endif %}{% endfor %}" + times("{% endwith %}", 180);
+}
+
+TEST(JinjaLimits, EachScopeAndTheBytesOfNamesAreCounted) {
+  EXPECT_NO_THROW(render(deep_lookups(5, 500)));
+  expect_limit(deep_lookups(5, 5000), "more than 500000 steps");
+  EXPECT_NO_THROW(render(deep_lookups(256, 50)));
+  expect_limit(deep_lookups(256, 500), "more than 500000 steps");
+
+  // Arguments of a macro and of a format by name.
+  const std::string prefix(250, 'a');
+  std::string params, args, fields;
+  for (size_t i = 0; i < 7; ++i) {
+    const std::string name = prefix + std::to_string(i);
+    params += (i == 0 ? "" : ", ") + name;
+    args += (i == 0 ? "" : ", ") + prefix + std::to_string(6 - i) + "=1";
+    fields += "{" + name + "}";
+  }
+  const std::string macro = "{% macro m(" + params + ") %}{% endmacro %}{% for i in range(";
+  EXPECT_NO_THROW(render(macro + "300) %}{{ m(" + args + ") }}{% endfor %}"));
+  expect_limit(macro + "3000) %}{{ m(" + args + ") }}{% endfor %}", "more than 500000 steps");
+  const std::string format = "{% for i in range(";
+  EXPECT_NO_THROW(render(format + "300) %}{% set x = '" + fields + "'.format(" + args + ") %}{% endfor %}"));
+  expect_limit(format + "3000) %}{% set x = '" + fields + "'.format(" + args + ") %}{% endfor %}",
+               "more than 500000 steps");
 }
 
 TEST(JinjaLimits, WhatIsKeptIsCounted) {

@@ -25,7 +25,7 @@ struct Fault {
 // A step is work of about 100 ns: a node of the tree, 64 bytes that are searched or copied, or 8 characters
 // that are taken one by one. So a render takes about 10,000,000 * 100 ns = 1 s at the most. Vectors and
 // strings that grow may take twice what they hold, so it takes 2 * 256 MB at most. A prompt of 2,000 messages
-// and 4 MB takes 170,000 steps and 28 MB.
+// and 4 MB takes 200,000 steps and 28 MB.
 class Budget {
  public:
   static constexpr size_t kMaxSource = size_t{1} << 20;  // bytes of a template
@@ -40,7 +40,9 @@ class Budget {
   void step(size_t n = 1);
   void scan(size_t bytes) { step(1 + bytes / 64); }  // before reading or comparing so many bytes
   void walk(size_t bytes) { step(1 + bytes / 8); }   // before taking so many bytes character by character
-  void make(size_t bytes);                           // before making a value of that size
+  // Before comparing a name of so many bytes with others, which may be as long and differ in the last byte.
+  void search(size_t n_names, size_t bytes) { step(1 + n_names / 8 + n_names * bytes / 64); }
+  void make(size_t bytes);  // before making a value of that size
   // The same for one string of so many bytes and runs, which has a limit of its own.
   void make_text(size_t bytes, size_t n_runs = 1);
   void make_text(const Text& like) { make_text(like.size(), like.runs().size()); }

@@ -34,7 +34,7 @@ ScopePtr Evaluator::inner(const ScopePtr& scope) {
 }
 
 void Evaluator::store(Scope& scope, const std::string& name, Value value) {
-  rt_.budget.step(scope.variables.size() / 8);
+  rt_.budget.search(scope.variables.size(), name.size());
   for (auto& [key, old] : scope.variables) {
     if (key == name) {
       old = std::move(value);
@@ -47,7 +47,7 @@ void Evaluator::store(Scope& scope, const std::string& name, Value value) {
 
 Value Evaluator::lookup(const std::string& name, const ScopePtr& from) {
   for (const Scope* scope = from.get(); scope; scope = scope->parent.get()) {
-    rt_.budget.step(scope->variables.size() / 8);
+    rt_.budget.search(scope->variables.size(), name.size());
     for (const auto& [key, value] : scope->variables) {
       if (key == name) return value;
     }

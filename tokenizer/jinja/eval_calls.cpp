@@ -104,7 +104,7 @@ void Evaluator::bind_params(const Stmt& macro, const Args& args, Named& named, c
     if (i < args.positional.size()) {
       value = args.positional[i];
     } else {
-      rt_.budget.step(named.size() / 8);
+      rt_.budget.search(named.size(), param.name.size());
       value = take(named, param.name);
     }
     if (!value && param.fallback) value = eval(*param.fallback, scope);

@@ -164,12 +164,12 @@ Text brace_format(const Text& format, const std::vector<Value>& positional,
     const size_t brace = std::min(f.find_first_of("{}", at), f.size());
     out.append(format, at, brace - at);
     if (brace == f.size()) break;
+    budget.step();
     if (brace + 1 < f.size() && f[brace + 1] == f[brace]) {
       out.append(format, brace, 1);
       at = brace + 2;
       continue;
     }
-    budget.step();
     const size_t close = f.find('}', brace);
     if (f[brace] == '}' || close == std::string::npos) fail("a single brace in a format string");
     const std::string field = f.substr(brace + 1, close - brace - 1);
@@ -179,7 +179,7 @@ Text brace_format(const Text& format, const std::vector<Value>& positional,
       const size_t i = field.empty() ? automatic++ : static_cast<size_t>(std::stoul(field));
       if (i < positional.size()) value = &positional[i];
     } else {
-      budget.step(named.size() / 8);
+      budget.search(named.size(), field.size());
       for (const auto& [name, candidate] : named) {
         if (name == field) value = &candidate;
       }
