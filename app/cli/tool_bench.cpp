@@ -16,6 +16,7 @@
 #include "engine/error.h"
 #include "engine/open_model.h"
 #include "running_model.h"
+#include "safe_output.h"
 #include "tools.h"
 
 namespace bitnet {
@@ -245,15 +246,12 @@ nlohmann::ordered_json bench_report(const Options& options, const RunningModel& 
 }
 
 void tool_bench(const Options& options, Output& out) {
-  using nlohmann::ordered_json;
   const uint32_t n_ctx = bench_context(options);
   const RunningModel model = open_running_model(options, n_ctx);
-  if (options.json) {
-    const ordered_json report = bench_report(options, model, n_ctx);
-    return out.write(report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
-  }
+  if (options.json) return print_json(out, bench_report(options, model, n_ctx));
   const Speeds speeds = measure(options, *model.session, model.engine->model().n_vocab);
-  out.write(text_report(options, model, speeds, traffic_of(options, model, n_ctx, speeds.decode.median)));
+  print_safe(out,
+             text_report(options, model, speeds, traffic_of(options, model, n_ctx, speeds.decode.median)));
 }
 
 }  // namespace bitnet

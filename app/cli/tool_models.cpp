@@ -134,12 +134,11 @@ ordered_json json_of(const Listed& model) {
   return j;
 }
 
-std::string json_of(const Listing& listing) {
+ordered_json json_of(const Listing& listing) {
   ordered_json here = ordered_json::array(), known = ordered_json::array();
   for (const Listed& model : listing.here) here.push_back(json_of(model));
   for (const Listed& model : listing.known) known.push_back(json_of(model));
-  const ordered_json report = {{"device", listing.device.name}, {"here", here}, {"known", known}};
-  return report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return {{"device", listing.device.name}, {"here", here}, {"known", known}};
 }
 
 // The file that rm means, which may have come in part only.
@@ -173,7 +172,7 @@ void tool_models(const Options& options, Output& out) {
   }
   const Listing listing = make_listing(options);
   if (options.json)
-    out.write(json_of(listing));
+    print_json(out, json_of(listing));
   else
     print_safe(out, text_of(listing));
 }
@@ -203,7 +202,7 @@ void tool_remove(const Options& options, Output& out, Output& err) {
   }
   const uint64_t bytes = remove_pulled(file);
   err.write(make_safe(fmt::format("{} is deleted, {}\n", printable(options.words, 100), size_text(bytes))));
-  out.write(file + "\n");
+  print_safe(out, file + "\n");
 }
 
 }  // namespace bitnet

@@ -18,6 +18,7 @@
 #include "engine/error.h"
 #include "engine/open_model.h"
 #include "running_model.h"
+#include "safe_output.h"
 #include "tools.h"
 
 namespace bitnet {
@@ -123,7 +124,7 @@ void tool_logits(const Options& options, Output& out) {
                                {"fingerprint", model.engine->model().fingerprint},
                                {"token_ids", options.question ? prompt.ids : options.tokens},
                                {"top", likeliest(session.logits(), options.top, *tokenizer)}};
-  out.write(json_text(report));
+  print_json(out, report, 1);
 }
 
 void tool_perplexity(const Options& options, Output& out, Output& err) {
@@ -162,7 +163,7 @@ void tool_perplexity(const Options& options, Output& out, Output& err) {
       {"nll", p.nll / static_cast<double>(p.n_predicted)},
       {"perplexity", p.value()},
       {"standard_error", p.standard_error()}};
-  out.write(json_text(report));
+  print_json(out, report, 1);
 }
 
 }  // namespace bitnet

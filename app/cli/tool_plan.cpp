@@ -181,7 +181,7 @@ std::string text_of(const Plan& plan) {
   return s;
 }
 
-std::string json_of(const Plan& plan) {
+nlohmann::ordered_json json_of(const Plan& plan) {
   using nlohmann::ordered_json;
   const auto number = [](const std::optional<double>& value) {
     return value ? ordered_json(*value) : ordered_json();
@@ -194,28 +194,26 @@ std::string json_of(const Plan& plan) {
                     {"in_file", row.in_file},
                     {"read_a_token", row.read}});
   const Placement& p = plan.placement;
-  const ordered_json report = {
-      {"model", plan.model.name},
-      {"device", plan.device.name},
-      {"memory_bytes", plan.device.memory_bytes},
-      {"free_bytes", plan.device.free_bytes},
-      {"budget_bytes", plan.budget == kNoLimit ? ordered_json() : ordered_json(plan.budget)},
-      {"context", plan.n_ctx},
-      {"on_device", p.on_device},
-      {"in_host", p.in_host},
-      {"read_on_device", p.read_on_device},
-      {"read_in_host", p.read_in_host},
-      {"in_file", p.in_file},
-      {"read_in_file", p.read_in_file},
-      {"rows", rows},
-      {"device_gb_per_s", plan.speeds.of_device / 1e9},
-      {"link_gb_per_s", plan.speeds.of_host / 1e9},
-      {"copies_gb_per_s", p.fives ? plan.speeds.of_copies / 1e9 : 0},
-      {"tokens_per_s", number(rate_of(plan, p))},
-      {"all_on_device", all_on_device(plan)},
-      {"least_on_device", plan.memory.fixed()},
-      {"cpu", {{"gb_per_s", plan.cpu.of_host / 1e9}, {"tokens_per_s", cpu_rate(plan)}}}};
-  return report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return {{"model", plan.model.name},
+          {"device", plan.device.name},
+          {"memory_bytes", plan.device.memory_bytes},
+          {"free_bytes", plan.device.free_bytes},
+          {"budget_bytes", plan.budget == kNoLimit ? ordered_json() : ordered_json(plan.budget)},
+          {"context", plan.n_ctx},
+          {"on_device", p.on_device},
+          {"in_host", p.in_host},
+          {"read_on_device", p.read_on_device},
+          {"read_in_host", p.read_in_host},
+          {"in_file", p.in_file},
+          {"read_in_file", p.read_in_file},
+          {"rows", rows},
+          {"device_gb_per_s", plan.speeds.of_device / 1e9},
+          {"link_gb_per_s", plan.speeds.of_host / 1e9},
+          {"copies_gb_per_s", p.fives ? plan.speeds.of_copies / 1e9 : 0},
+          {"tokens_per_s", number(rate_of(plan, p))},
+          {"all_on_device", all_on_device(plan)},
+          {"least_on_device", plan.memory.fixed()},
+          {"cpu", {{"gb_per_s", plan.cpu.of_host / 1e9}, {"tokens_per_s", cpu_rate(plan)}}}};
 }
 
 }  // namespace
@@ -223,7 +221,7 @@ std::string json_of(const Plan& plan) {
 void tool_plan(const Options& options, Output& out) {
   const Plan plan = make_plan(options);
   if (options.json)
-    out.write(json_of(plan));
+    print_json(out, json_of(plan));
   else
     print_safe(out, text_of(plan));
 }

@@ -11,7 +11,6 @@
 #include "app/model/driver_check.h"
 #include "app/model/model_file.h"
 #include "app/model/model_open.h"
-#include "app/probe/sidecar.h"
 #include "app/probe/validation.h"
 #include "bench_report.h"
 #include "commit.h"
@@ -19,6 +18,7 @@
 #include "engine/open_model.h"
 #include "engine/plain_kernels.h"
 #include "running_model.h"
+#include "safe_output.h"
 #include "tools.h"
 
 namespace bitnet {
@@ -162,7 +162,10 @@ int tool_validate(const Options& options, Output& out, Output& err) {
     report["good"] = false;
     report["first_failure"] = describe(d);
   }
-  out.write(options.json ? json_text(report) : text_of(report, all, batches));
+  if (options.json)
+    print_json(out, report, 1);
+  else
+    print_safe(out, text_of(report, all, batches));
   return report["good"] ? 0 : exit_code_of(ErrorKind::mismatch);
 }
 

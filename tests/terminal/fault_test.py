@@ -369,9 +369,27 @@ class FaultTest(unittest.TestCase):
                            ["info", name], [name, *db, *ask], stdin=message)
         self.check_outputs([evil, *db, *ask, "--verbose"], ["bench", evil, "-p", "4", "-n", "2", "-r", "1", "--device", "cpu"], say="")
         self.check_outputs(["detokenize", evil], stdin=b" ".join(b"%d" % i for i in range(0, 700)), say="")
+        self.check_json_of_tools(evil)
         model, globals()["MODEL"] = MODEL, evil
         self.addCleanup(globals().__setitem__, "MODEL", model)
         self.check_commands(("hello", "/show model", "/show prompt", "/show stats", "/tokens", "/alt", "/alt 1", "/set"))
+
+    def check_json_of_tools(self, evil):
+        """What the tools say of a model as JSON, and of a file whose name a terminal would obey."""
+        cpu = ["--device", "cpu", "--threads", "1"]
+        bench = [evil, "--json", "-p", "4", "-n", "2", "-r", "1", *cpu]
+        text, folder = os.path.join(self.home, "text" + EVIL.replace("/", "")), os.path.join(self.home, "models")
+        with open(text, "w") as out:
+            out.write("hello " * 40)
+        os.mkdir(folder)
+        shutil.copy(evil, os.path.join(folder, "owned" + EVIL + ".gguf"))
+        pulled = os.path.join(self.home, ".cache", "bitnet-chat", "models", "hub", "a", "b", "owned" + EVIL + ".gguf")
+        os.makedirs(os.path.dirname(pulled))
+        shutil.copy(evil, pulled)
+        self.check_outputs(["plan", evil, "--json", *cpu], ["models", "--json", "--models", folder, *cpu],
+                           ["logits", evil, "--tokens", "1,2", "--top", "1000", *cpu],
+                           ["perplexity", evil, text, "--json", "--ctx", "32", "--limit", "1", *cpu],
+                           ["bench", *bench], ["bench", "validate", *bench], ["rm", pulled, "--yes"])
 
     def write_model(self, path, strings):
         """The model with some of its strings changed; each grows by whole alignments, so that the rest stays in place."""
