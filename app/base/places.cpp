@@ -35,10 +35,15 @@ std::string expand_home(const std::string& path) {
 }
 
 std::optional<FolderProblem> make_private_folders(const std::filesystem::path& folder) {
-  if (folder.empty() || std::filesystem::is_directory(folder)) return std::nullopt;
+  std::error_code unknown;  // what stands above it may not be searched, or be a loop of links
+  if (folder.empty() || std::filesystem::is_directory(folder, unknown)) return std::nullopt;
   if (auto above = make_private_folders(folder.parent_path())) return above;
-  if (mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return std::nullopt;
-  return FolderProblem{folder, errno};
+  if (mkdir(folder.c_str(), 0700) == 0) return std::nullopt;
+  if (errno != EEXIST) return FolderProblem{folder, errno};
+  struct stat there {};  // another program may have made it just now
+  if (stat(folder.c_str(), &there) != 0) return FolderProblem{folder, errno};
+  if (!S_ISDIR(there.st_mode)) return FolderProblem{folder, ENOTDIR};
+  return std::nullopt;
 }
 
 }  // namespace bitnet

@@ -30,7 +30,7 @@ struct FolderProblem {
   int reason;                    // errno
 };
 // Makes a folder and those above it that are missing, for the owner only (mode 0700). Empty if they are all
-// there.
+// there. Throws nothing.
 std::optional<FolderProblem> make_private_folders(const std::filesystem::path& folder);
 
 }  // namespace bitnet

@@ -21,15 +21,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_text(const std::string& path) {
+// A file that is there may say that nothing is to be saved, so we do not go on without it by ourselves.
+std::string read_text(const std::string& path) try {
   std::string text = read_file(path, kMostNamedBytes, Pipes::of_the_shell);
   if (text.find('\0') != std::string::npos) {
-    throw Error(ErrorKind::usage, fmt::format("{}: wanted a config file, which is text, found something else "
-                                              "(--config /dev/null reads none)",
+    throw Error(ErrorKind::usage, fmt::format("{}: wanted a config file, which is text, found something else",
                                               printable(path)));
   }
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   return text;
+} catch (const Error& error) {
+  throw Error(error.kind(), fmt::format("{} (--config /dev/null reads none)", error.what()));
 }
 
 const OptionRow* find_key(std::string_view key) {
@@ -85,8 +87,9 @@ std::string resolve_value(const OptionRow& row, std::string value, const fs::pat
   if (words == "%file") return resolve(value, folder);
   if (words == "%model") {
     const std::string file = resolve(value, folder);
-    return fs::exists(file) || value.starts_with("~/") ? file
-                                                       : value;  // otherwise it is the name of a pulled model
+    std::error_code unknown;
+    const bool is_file = fs::exists(file, unknown) || unknown || value.starts_with("~/");
+    return is_file ? file : value;  // otherwise it is the name of a pulled model
   }
   if (std::string_view(row.value) == "TEXT|@FILE" && value.starts_with('@')) {
     return fmt::format("@{}", resolve(value.substr(1), folder));

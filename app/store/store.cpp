@@ -101,7 +101,8 @@ std::unique_ptr<Store> Store::open_existing(const std::string& path) {
 
 std::unique_ptr<Store> Store::open_to_read(const std::string& path) {
   const std::string file = path.empty() ? default_database_path() : path;
-  if (path.empty() && !is_there(file)) return in_memory();
+  // Without the default database nothing is stored; a file in the place of its folder is something to mend.
+  if (path.empty() && !is_there(file) && errno == ENOENT) return in_memory();
   const fs::path folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path() : ".";
   const bool readable = access(file.c_str(), R_OK) == 0;
   if (!readable || (access(file.c_str(), W_OK) == 0 && access(folder.c_str(), W_OK) == 0))

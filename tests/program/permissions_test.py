@@ -43,12 +43,12 @@ class PermissionsTest(unittest.TestCase):
     def ask(self, *more):
         return self.run_it(self.model, "--device", "cpu", "--threads", "1", "-n", "4", "-p", "hello", *more)
 
-    def check_goes_on(self, readable=False, there=True):
+    def check_goes_on(self, readable=False, there=True, reason="Permission denied"):
         """Checks that a question is answered with a warning, and that what needs the database is refused in one line."""
         code, out, err = self.ask()
         self.assertEqual(code, 0, err)
         self.assertTrue(out.strip())
-        self.assertRegex(err, r"Permission denied.*Nothing is saved until that is mended")
+        self.assertRegex(err, reason + ".*Nothing is saved until that is mended")
         reading = (["list"], ["show", "1"], ["search", "hello"], ["export", "1"])
         for arguments in reading * readable:
             code, out, err = self.run_it(*arguments)
@@ -58,7 +58,8 @@ class PermissionsTest(unittest.TestCase):
                           [self.model, "--device", "cpu", "-c", "-p", "x"], [self.model, "--db", self.database, "-p", "x"]):
             code, out, err = self.run_it(*arguments)
             self.assertEqual((code, out, err.count("\n")), (6, "", 1), (arguments, err))
-            self.assertRegex(err, "Permission denied|No such file")
+            self.assertRegex(err, reason + "|No such file")
+            self.assertNotIn("filesystem error", err)
 
     def test_a_home_that_cannot_be_written(self):
         os.chmod(self.home, 0o500)
@@ -68,6 +69,23 @@ class PermissionsTest(unittest.TestCase):
         code, out, err = self.run_it(self.model, "--device", "cpu", "-n", "4", "--script", "-", stdin="hello\n/list\n")
         self.assertEqual(code, 0, err)
         self.assertIn("1  ", out.split("> /list")[1])  # it is in memory
+
+    def test_a_data_folder_that_cannot_be_reached(self):
+        above = os.path.dirname(os.path.dirname(self.data))  # .local
+        os.mkdir(above)
+        os.chmod(above, 0o000)
+        if os.geteuid() == 0:
+            os.chown(above, NOBODY, NOBODY)
+        self.check_goes_on()
+        os.chmod(above, 0o700)
+        self.assertEqual(os.listdir(above), [])
+        share = os.path.dirname(self.data)
+        os.symlink(share, share)
+        self.check_goes_on(reason="Too many levels of symbolic links")
+        os.remove(share)
+        with open(share, "w"):
+            pass
+        self.check_goes_on(reason="Not a directory")
 
     def test_a_database_that_cannot_be_written_or_read(self):
         self.assertEqual(self.ask()[0], 0)

@@ -120,6 +120,24 @@ TEST_F(ConfigFile, FilesAreFoundFromTheFolderOfTheConfigFile) {
   EXPECT_EQ(parse({}).model, "owner/name");
 }
 
+// It may say that nothing is to be saved.
+TEST_F(ConfigFile, OneThatCannotBeReadIsNotPassedOver) {
+  fs::create_symlink(path_, path_);
+  try {
+    parse({});
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_THAT(error.what(), HasSubstr(path_.string() + ": cannot be read: Too many levels"));
+    EXPECT_THAT(error.what(), HasSubstr("--config /dev/null"));
+  }
+  EXPECT_NO_THROW(parse({"--config", "/dev/null"}));
+  fs::remove(path_);
+  fs::create_symlink("loop", folder_ / "loop");
+  write("model = loop/m.gguf\n");
+  EXPECT_EQ(parse({}).model, (folder_ / "loop/m.gguf").string());
+}
+
 TEST_F(ConfigFile, ErrorsNameLineAndKey) {
   EXPECT_EQ(refusal("\n# x\ntemp = nan\n"), "3: temp: wanted 0 to 100, found 'nan'");
   EXPECT_EQ(refusal("temp = inf"), "1: temp: wanted 0 to 100, found 'inf'");
