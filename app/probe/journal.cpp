@@ -2,41 +2,89 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <optional>
 
+#include "app/base/descriptor.h"
 #include "engine/error.h"
 #include "engine/json_reader.h"
 
 namespace bitnet {
+namespace {
 
 using nlohmann::ordered_json;
+
+constexpr int kCareful = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;  // whatever has the name
+
+[[noreturn]] void refuse(const std::string& file, const char* why) {
+  throw Error(ErrorKind::runtime, fmt::format("{}: {}", printable(file), why));
+}
+
+std::string lines_of(const std::string& path) { return path + ".jsonl"; }
+
+bool is_regular(int fd) {
+  struct stat about {};
+  return fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+int open_file(const std::string& file, int how) {
+  const int fd = open(file.c_str(), how | kCareful, 0600);
+  if (fd < 0) refuse(file, std::strerror(errno));
+  if (is_regular(fd)) return fd;
+  close(fd);
+  refuse(file, "is no regular file");
+}
+
+// The bytes of the first line that are there: fewer than all where the program ended while it wrote them.
+// Nothing where there is no such file, or one that begins otherwise.
+std::optional<size_t> n_begun(const std::string& path, const std::string& job) {
+  const Descriptor in{open(lines_of(path).c_str(), O_RDONLY | kCareful)};
+  if (in.fd < 0 || !is_regular(in.fd)) return std::nullopt;
+  std::string line(job.size() + 1, '\0');
+  const ssize_t n = pread(in.fd, line.data(), line.size(), 0);
+  if (n < 0 || !(job + "\n").starts_with(line.substr(0, static_cast<size_t>(n)))) return std::nullopt;
+  return static_cast<size_t>(n);
+}
+
+}  // namespace
 
 Journal::Owned::~Owned() {
   if (fd >= 0) close(fd);
 }
 
-Journal::Journal(const std::string& path, const std::string& job, size_t row_floats)
-    : path_(path), row_bytes_(row_floats * sizeof(float)) {
-  const bool goes_on = read_lines(job);
-  const int how = O_CREAT | O_CLOEXEC | O_NOFOLLOW | (goes_on ? 0 : O_TRUNC);
-  values_.fd = open(path_.c_str(), O_RDWR | how, 0600);
-  lines_.fd = open((path_ + ".jsonl").c_str(), O_WRONLY | O_APPEND | how, 0600);
-  if (values_.fd < 0 || lines_.fd < 0) fail();
-  if (!goes_on)
-    put(lines_.fd, job + "\n", -1);
-  else if (ftruncate(lines_.fd, lines_end_) != 0)
-    fail();
+Journal::Journal(const std::string& path, const std::string& job, size_t n_rows, size_t row_floats,
+                 const IsRecord& is_record)
+    : path_(path), n_rows_(n_rows), row_bytes_(row_floats * sizeof(float)) {
+  const bool goes_on = is_there(path, job);
+  const int how = O_RDWR | O_CREAT | (goes_on ? 0 : O_EXCL);
+  lines_.fd = open_file(lines_of(path), how | O_APPEND);
+  if (!goes_on) put(lines_.fd, job + "\n", -1);
+  values_.fd = open_file(path, how);
+  if (!goes_on) return;
+  read_lines(job, is_record);
+  if (ftruncate(lines_.fd, lines_end_) != 0) fail();
 }
 
 bool Journal::is_there(const std::string& path, const std::string& job) {
-  std::ifstream in(path + ".jsonl");
-  std::string line;
-  return std::getline(in, line) && line == job;
+  return n_begun(path, job) == job.size() + 1;
+}
+
+void Journal::make_room(const std::string& path, const std::string& job, bool overwrite) {
+  for (const std::string& file : {path, lines_of(path)}) {
+    struct stat about {};
+    if (lstat(file.c_str(), &about) != 0) continue;
+    if (!S_ISREG(about.st_mode) && !S_ISLNK(about.st_mode)) refuse(file, "is no regular file");
+    if (!overwrite && (file == path || !n_begun(path, job)))
+      refuse(file, "is there already, and of no probe with these options; --force overwrites it");
+    if (unlink(file.c_str()) != 0) refuse(file, std::strerror(errno));
+  }
 }
 
 void Journal::add(size_t row, const std::vector<float>& values, const ordered_json& record) {
@@ -57,12 +105,10 @@ std::vector<float> Journal::values(size_t row, size_t begin, size_t n) const {
 
 void Journal::remove() {
   unlink(path_.c_str());
-  unlink((path_ + ".jsonl").c_str());
+  unlink(lines_of(path_).c_str());
 }
 
-void Journal::fail() const {
-  throw Error(ErrorKind::runtime, fmt::format("{}: {}", printable(path_), std::strerror(errno)));
-}
+void Journal::fail() const { refuse(path_, std::strerror(errno)); }
 
 // Writes at an offset, or at the end where that is negative.
 void Journal::put(int fd, std::string_view bytes, off_t at) const {
@@ -76,23 +122,23 @@ void Journal::put(int fd, std::string_view bytes, off_t at) const {
   }
 }
 
-// Reads lines up to one that was being written when the program ended, or whose values did not get to the
-// disk. Returns whether the files are of this job.
-bool Journal::read_lines(const std::string& job) {
-  std::ifstream in(path_ + ".jsonl");
+// Reads lines up to one that is no record of a row, as it was being written when the program ended, or whose
+// values did not get to the disk.
+void Journal::read_lines(const std::string& job, const IsRecord& is_record) {
+  struct stat about {};
+  if (fstat(values_.fd, &about) != 0) fail();
+  const size_t n_rows = std::min(n_rows_, static_cast<size_t>(about.st_size) / row_bytes_);
+  std::ifstream in(lines_of(path_));
   std::string line;
-  if (!std::getline(in, line) || line != job) return false;
-  std::error_code missing;
-  const uintmax_t bytes = std::filesystem::file_size(path_, missing);
-  const size_t n_rows = missing ? 0 : bytes / row_bytes_;
-  for (lines_end_ = in.tellg(); std::getline(in, line) && !in.eof() && is_json(line);
+  std::getline(in, line);  // the job
+  for (lines_end_ = std::ssize(job) + 1; std::getline(in, line) && !in.eof() && is_json(line);
        lines_end_ = in.tellg()) {
     const ordered_json row = read_ordered_json(line);
-    const auto index = row.at("row").get<size_t>();
-    if (index >= n_rows) break;
-    done_[index] = row.at("record");
+    if (!row.is_object() || !row.contains("row") || !row["row"].is_number_unsigned()) break;
+    const auto index = row["row"].get<size_t>();
+    if (index >= n_rows || !row.contains("record") || !is_record(row["record"])) break;
+    done_[index] = row["record"];
   }
-  return true;
 }
 
 }  // namespace bitnet

@@ -4,12 +4,13 @@
 //
 // It has two files: PATH with values in the order of rows, and PATH.jsonl with a line of JSON for each row
 // that is done, in any order. The first line says of what job; what another job left is not gone on with.
-// Errors: Error(runtime) where a file cannot be read or written.
+// Errors: Error(runtime) where a file cannot be read or written, or is no regular file.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,11 +21,18 @@ namespace bitnet {
 
 class Journal {
  public:
-  // Goes on with the files of this job, or begins anew. `row_floats` is the number of values of a row.
-  Journal(const std::string& path, const std::string& job, size_t row_floats);
+  using IsRecord = std::function<bool(const nlohmann::ordered_json&)>;
+
+  // Goes on with the files of this job of n_rows rows of row_floats values, or begins anew. A line whose record is none,
+  // as `is_record` says, ends what is gone on from. Requires: make_room was called.
+  Journal(const std::string& path, const std::string& job, size_t n_rows, size_t row_floats,
+          const IsRecord& is_record);
 
   // Whether there is one of this job.
   static bool is_there(const std::string& path, const std::string& job);
+  // What has these names and is no journal of this job gives way, if that may be overwritten or is the
+  // beginning of one. Throws Error(runtime) otherwise.
+  static void make_room(const std::string& path, const std::string& job, bool overwrite);
 
   const std::map<size_t, nlohmann::ordered_json>& done() const { return done_; }  // by row
   void add(size_t row, const std::vector<float>& values, const nlohmann::ordered_json& record);
@@ -39,10 +47,10 @@ class Journal {
   };
   [[noreturn]] void fail() const;
   void put(int fd, std::string_view bytes, off_t at) const;
-  bool read_lines(const std::string& job);
+  void read_lines(const std::string& job, const IsRecord& is_record);
 
   const std::string path_;
-  const size_t row_bytes_;
+  const size_t n_rows_, row_bytes_;
   Owned values_, lines_;
   off_t lines_end_ = 0;  // of those that are gone on from
   std::map<size_t, nlohmann::ordered_json> done_;

@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "app/base/clock.h"
+#include "app/base/descriptor.h"
 #include "app/base/npy.h"
 #include "app/base/sha256.h"
 #include "engine/error.h"
@@ -64,9 +66,26 @@ void refuse_doubles(const ProbeJob& job) {
 void refuse_existing(const std::vector<Target>& outputs) {
   for (const Target& output : outputs)
     for (const char* ending : {".npy", "_metadata.json", "_correctness.json"})
-      if (const std::string path = beside(output.path, ending); fs::exists(path))
-        throw Error(ErrorKind::runtime,
-                    fmt::format("{}: is there already; --force overwrites it", printable(path)));
+      if (std::error_code unknown; fs::exists(beside(output.path, ending), unknown))
+        throw Error(ErrorKind::runtime, fmt::format("{}: is there already; --force overwrites it",
+                                                    printable(beside(output.path, ending))));
+}
+
+// Whether this has what TemplateProbe says of a stimulus.
+bool is_record(const ordered_json& record) {
+  const auto all = [&](std::initializer_list<const char*> keys, auto is) {
+    return std::ranges::all_of(keys,
+                               [&](const char* key) { return record.contains(key) && (record[key].*is)(); });
+  };
+  const auto is_token = [](const ordered_json& id) { return id.is_number_unsigned(); };
+  return record.is_object() &&
+         all({"index", "predicted_id", "next_token_id"}, &ordered_json::is_number_integer) &&
+         all({"root", "pattern", "expected", "predicted", "next_token_predicted", "generated",
+              "probe_template"},
+             &ordered_json::is_string) &&
+         all({"generated_exact_match", "generated_contains_match", "correct"}, &ordered_json::is_boolean) &&
+         all({"generated_ids"}, &ordered_json::is_array) &&
+         std::ranges::all_of(record["generated_ids"], is_token);
 }
 
 // The probe of one template: check, compute, write and forget are called in this order. What a probe that was
@@ -95,8 +114,10 @@ class TemplateProbe {
   }
 
   void check() {
-    may_overwrite_ = job_.overwrite || Journal::is_there(part_path(), job_text());
+    const bool goes_on = Journal::is_there(part_path(), job_text());
+    may_overwrite_ = job_.overwrite || goes_on;
     if (!may_overwrite_) refuse_existing(outputs_of(job_, name_));
+    if (!goes_on) Journal::make_room(part_path(), job_text(), job_.overwrite);
   }
 
   void compute(const std::function<void(const std::string&, bool)>& tell) {
@@ -110,7 +131,8 @@ class TemplateProbe {
     size_t n_done = 0, n_tokens = 0, n_reused = 0;
     keeper.read(*session, rows_[order[0]].prompt.ids, false);  // which tells how wide rows are
     a_position_ = shape_.n_layers * keeper.width();
-    journal_ = std::make_unique<Journal>(part_path(), job_text(), a_position_ * job_.positions.size());
+    journal_ =
+        std::make_unique<Journal>(part_path(), job_text(), rows_.size(), a_position_ * job_.positions.size(), is_record);
     const size_t before = journal_->done().size();
     for (const size_t i : order) {
       if (journal_->done().contains(i)) continue;
@@ -153,7 +175,7 @@ class TemplateProbe {
                               {"generate", job_.generate},
                               {"limit", job_.limit},
                               {"special", job_.special}};
-    return job.dump();
+    return job.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   }
 
   // What follows the prompt, whose logits the session has.

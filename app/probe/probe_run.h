@@ -4,7 +4,8 @@
 //
 // One pass a stimulus: prompts are computed in the order of their tokens, so that each begins with what the
 // one before has in its cache; rows are written in the order of the file. What is done lies in OUT.part and
-// OUT.part.jsonl, from which the same command goes on after it was stopped.
+// OUT.part.jsonl, from which the same command goes on after it was stopped. Other files of these names are
+// refused, unless job.overwrite.
 #pragma once
 
 #include <functional>

@@ -39,9 +39,13 @@ def sidecar(name):
         return json.load(file)
 
 
-def sha256(name):
+def contents(name):
     with open(there(name), "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
+        return file.read()
+
+
+def sha256(name):
+    return hashlib.sha256(contents(name)).hexdigest()
 
 
 class ProbeTest(ProgramCase):
@@ -150,6 +154,63 @@ class ProbeTest(ProgramCase):
         for name, wanted in whole.items():
             np.testing.assert_array_equal(load(f"two_{name}_last_activations.npy"), wanted)
         self.assertEqual([name for name in os.listdir(FOLDER) if ".part" in name], [])
+
+    def write_journal(self, name):
+        """Leaves the journal of a probe that has computed all and could not write its results. Returns the command's words."""
+        line = ("--stimuli", "s.json", "--template", "a", "--generate", "1", "--out", name + ".npy")
+        os.mkdir(there(name + ".npy"))
+        self.assertIn("is a folder", self.probe(*line, "--force", code=1))
+        os.rmdir(there(name + ".npy"))
+        return line
+
+    def test_a_journal_is_gone_on_with_up_to_a_line_that_is_none(self):
+        line = self.write_journal("odd")
+        journal = there("odd_a.part.jsonl")
+        with open(journal) as file:
+            whole = file.read().splitlines(keepends=True)
+        values = contents("odd_a.part")
+        self.probe(*line)
+        wanted = load("odd.npy"), sidecar("odd_correctness.json")
+        row = json.loads(whole[1])
+        odd = ['{"x":1}', "[]", "5", "null", "[" * 1000, '{"row":"0","record":{}}', '{"row":-1,"record":{}}', '{"row":1e9,"record":{}}',
+               *(json.dumps({**row, **change}) for change in ({"record": None}, {"record": {}}, {"row": 10 ** 9}, {"row": len(wanted[0])},
+                                                              {"record": {**row["record"], "generated_ids": ["x"]}}))]
+        for text in odd:
+            with self.subTest(line=text[:100]):
+                with open(journal, "w") as file:
+                    file.writelines([*whole[:2], text + "\n", *whole[3:]])
+                with open(there("odd_a.part"), "wb") as file:
+                    file.write(values + bytes(len(values)))
+                self.probe(*line)
+                np.testing.assert_array_equal(load("odd.npy"), wanted[0])
+                self.assertEqual(sidecar("odd_correctness.json"), wanted[1])
+        with open(journal, "w") as file:  # the program ended while it wrote the first line
+            file.write(whole[0][:20])
+        self.probe(*line, "--force")
+        self.assertEqual([name for name in os.listdir(FOLDER) if name.startswith("odd_a.part")], [])
+
+    def test_files_that_are_no_journal_of_this_probe_stay(self):
+        line = ("--stimuli", "s.json", "--template", "a", "--generate", "1", "--out", "mine.npy")
+        names = "mine_a.part", "mine_a.part.jsonl"
+        for name in names:
+            with self.subTest(name=name):
+                part = there(name)
+                with open(part, "w") as file:
+                    file.write("mine\n")
+                self.assertIn(name + ": is there already", self.probe(*line, code=1))
+                self.assertEqual(contents(name), b"mine\n")
+                os.remove(part)
+                os.mkfifo(part)
+                for more in ((), ("--force",)):
+                    self.assertIn("is no regular file", self.probe(*line, *more, code=1))
+                os.remove(part)
+        self.write_journal("mine")
+        before = [contents(name) for name in names]
+        self.assertIn("--force overwrites it", self.probe(*line, "--limit", "1", code=1))
+        self.assertEqual([contents(name) for name in names], before)
+        self.probe(*line, "--limit", "1", "--force")
+        self.assertEqual(len(load("mine.npy")), 1)
+        self.assertEqual([name for name in os.listdir(FOLDER) if name.startswith("mine_a.part")], [])
 
     def test_what_stimuli_lack_is_named(self):
         self.assertIn("there is no template 'c'; it has a, b",
