@@ -1,4 +1,5 @@
-// Copies text to the person's clipboard.
+// Copies text to the person's clipboard, byte for byte: text of a model goes through without_controls before
+// (app/text/text_safe.h).
 //
 // Thread rule: call from one thread. Nothing here waits for another program.
 #pragma once
@@ -14,8 +15,7 @@ namespace bitnet {
 std::string clipboard_sequence(std::string_view text);
 
 // Gives the text to wl-copy, xclip, xsel or pbcopy, whichever is installed and has a display. Returns its
-// name, or
-// "" if there is none.
+// name, or "" if there is none.
 std::string give_to_clipboard_tool(std::string_view text);
 
 }  // namespace bitnet

@@ -172,7 +172,8 @@ class FrontEnd {
   }
   virtual bool recording() const { return false; }
   virtual void end_recording(int exit_code) { (void)exit_code; }
-  // Copies this text, byte for byte, to the person's clipboard. Returns false where there is none.
+  // Copies this text to the person's clipboard, but for the characters that the transcript shows a sign for
+  // (without_controls): who pastes it would not see them. Returns false where there is no clipboard.
   virtual bool copy(std::string_view text) {
     (void)text;
     return false;

@@ -193,8 +193,9 @@ std::string LineFrontEnd::prompt() const {
 // Off a terminal there is no clipboard, and the caller shows the text itself.
 bool LineFrontEnd::copy(std::string_view text) {
   if (!output_.is_terminal()) return false;
-  give_to_clipboard_tool(text);
-  output_.write(clipboard_sequence(text));
+  const std::string safe = without_controls(text);
+  give_to_clipboard_tool(safe);
+  output_.write(clipboard_sequence(safe));
   return true;
 }
 

@@ -13,6 +13,7 @@
 
 #include "app/base/clipboard.h"
 #include "app/chat/chat.h"
+#include "app/text/text_safe.h"
 #include "app/text/text_width.h"
 #include "app/view/help.h"
 #include "app/view/input.h"
@@ -193,8 +194,9 @@ void ScreenFrontEnd::return_input(std::string_view text) {
 }
 
 bool ScreenFrontEnd::copy(std::string_view text) {
-  give_to_clipboard_tool(text);
-  terminal_.send(clipboard_sequence(text));
+  const std::string safe = without_controls(text);
+  give_to_clipboard_tool(safe);
+  terminal_.send(clipboard_sequence(safe));
   return true;
 }
 

@@ -15,6 +15,9 @@ void append_code_point(std::string& out, int32_t code_point) {
   out.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(length));
 }
 
+// Those of ASCII, for which there are pictures.
+bool is_control(int32_t c) { return c == 0x7F || (c < 0x20 && c != '\n' && c != '\t'); }
+
 bool is_hidden_command(int32_t c) {
   return (c >= 0x80 && c < 0xA0) || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) ||
          c == 0x061C || c == 0xFEFF || (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
@@ -37,21 +40,16 @@ size_t ill_formed_length(std::string_view text) {
   return length;
 }
 
-}  // namespace
-
-std::string make_safe(std::string_view text) {
+// Returns `text` with what put_sign(result, code point) appends for each character that a terminal would
+// obey.
+template <typename PutSign>
+std::string with_signs(std::string_view text, PutSign put_sign) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
     const auto lead = static_cast<uint8_t>(text[0]);
-    if (lead < 0x80) {
-      if (lead == 0x7F) {
-        append_code_point(out, 0x2421);
-      } else if (lead < 0x20 && lead != '\n' && lead != '\t') {
-        append_code_point(out, 0x2400 + lead);
-      } else {
-        out += text[0];
-      }
+    if (lead < 0x80 && !is_control(lead)) {
+      out += text[0];
       text.remove_prefix(1);
       continue;
     }
@@ -64,14 +62,30 @@ std::string make_safe(std::string_view text) {
       text.remove_prefix(ill_formed_length(text));
       continue;
     }
-    if (is_hidden_command(code_point)) {
-      out += fmt::format("<U+{:04X}>", code_point);
+    if (is_control(code_point) || is_hidden_command(code_point)) {
+      put_sign(out, code_point);
     } else {
       out += text.substr(0, static_cast<size_t>(length));
     }
     text.remove_prefix(static_cast<size_t>(length));
   }
   return out;
+}
+
+}  // namespace
+
+std::string make_safe(std::string_view text) {
+  return with_signs(text, [](std::string& out, int32_t c) {
+    if (is_control(c)) {
+      append_code_point(out, c == 0x7F ? 0x2421 : 0x2400 + c);
+    } else {
+      out += fmt::format("<U+{:04X}>", c);
+    }
+  });
+}
+
+std::string without_controls(std::string_view text) {
+  return with_signs(text, [](std::string&, int32_t) {});
 }
 
 std::string one_line(std::string_view text) {

@@ -1,6 +1,6 @@
 // Makes text from the model, a file or another program harmless for a terminal.
 //
-// Thread rule: free function; safe anywhere.
+// Thread rule: free functions; safe anywhere.
 #pragma once
 
 #include <string>
@@ -15,7 +15,11 @@ namespace bitnet {
 // comes back unchanged, and for whole characters make_safe(a + b) == make_safe(a) + make_safe(b).
 std::string make_safe(std::string_view text);
 
-// The same, with spaces in place of newlines and tabs.
+// Returns `text` without what make_safe shows a sign for: for text that goes on into another program, where
+// nobody would see these characters. Ill-formed bytes become U+FFFD here too.
+std::string without_controls(std::string_view text);
+
+// As make_safe, with spaces in place of newlines and tabs.
 std::string one_line(std::string_view text);
 
 }  // namespace bitnet

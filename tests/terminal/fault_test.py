@@ -4,6 +4,7 @@
 
 ENDLESS-MODEL has random weights: its answers do not end and hold every byte there is.
 """
+import base64
 import contextlib
 import fcntl
 import json
@@ -328,6 +329,21 @@ class FaultTest(unittest.TestCase):
         self.check_commands(("/list", "/search word", "/show prompt", "/branches", "/system", "/title", "/help", "/goto",
                              "/export md", "/export json", "/replay 1 instant", "/open", "owned", "\x1b", "\x06", EVIL, "\x1b"),
                             "--resume", "1")
+
+    def test_no_stored_text_reaches_the_clipboard_raw(self):
+        """What is pasted elsewhere has nothing in it that the transcript has shown otherwise."""
+        self.store_evil()
+        for term in ("xterm-256color", "dumb"):
+            with self.subTest(term=term):
+                t = self.start("--resume", "1", term=term, ready=rb"> $" if term == "dumb" else rb"ready")
+                t.type("/copy answer\r")
+                t.wait(rb"\x1b\]52;c;[^\x07]*\x07")
+                copied = base64.b64decode(re.search(rb"\x1b\]52;c;([^\x07]*)\x07", t.output)[1]).decode()
+                self.assertIn("word ", copied)
+                self.assertIn("\n```", copied)
+                self.assertEqual([hex(ord(c)) for c in copied if ord(c) in CONTROLS], [])
+                t.process.send_signal(signal.SIGTERM)
+                t.end()
 
     def test_no_imported_text_reaches_the_terminal_raw(self):
         messages = [{"role": "system", "content": ALL_EVIL}, {"role": "user", "content": f"word {ALL_EVIL}"},

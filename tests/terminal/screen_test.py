@@ -298,7 +298,7 @@ class ScreenTest(ScreenCase):
         t.wait("Copied")
         t.wait_until("tmux has it", lambda: "make" in t.tmux("list-buffers"))
         self.assertEqual(t.tmux("show-buffer"), "make -j2 \\\n  all\n")
-        t.line("plain \x1b[31m words 漢字")  # no code: the answer itself, byte for byte
+        t.line("plain \x1b[31m words 漢字")  # no code: the answer itself
         t.wait(r"^  plain.* words 漢字$")
         t.line("/copy")
         t.wait_until("tmux has it", lambda: "plain" in t.tmux("list-buffers"))

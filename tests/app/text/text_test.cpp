@@ -141,6 +141,8 @@ TEST(TextSafe, ControlsAreShownAndNotObeyed) {
   EXPECT_EQ(make_safe("\u202Etxt\u2066"), "<U+202E>txt<U+2066>");
   EXPECT_EQ(make_safe("\U000E0041"), "<U+E0041>");
   EXPECT_EQ(make_safe("\u2028"), "<U+2028>");
+  EXPECT_EQ(without_controls("a\t\x1b[31mred\x07\r\n\u202Etxt\u2066 \x7f\u009b\U000E0041漢字\xff"),
+            "a\t[31mred\ntxt 漢字\uFFFD");
   for (int c = 0; c < 256; ++c) {
     for (const unsigned char byte : make_safe(std::string(1, static_cast<char>(c)))) {
       EXPECT_TRUE(byte >= 0x20 || byte == '\n' || byte == '\t') << c;
