@@ -29,8 +29,13 @@ using nlohmann::ordered_json;
 constexpr uint32_t kWindow = 512;              // tokens
 constexpr size_t kMostText = size_t{1} << 30;  // bytes
 
-// A list of {id, text, logit, probability}, the likeliest first; of equal ones that of the lowest id.
+// A list of {id, text, logit, probability}, the likeliest first; of equal ones that of the lowest id. Throws
+// Error(runtime) where the chat would not choose a token either.
 ordered_json likeliest(std::span<const float> logits, uint32_t n, const Tokenizer& tokenizer) {
+  const auto is_impossible = [](float logit) { return logit == -INFINITY; };
+  if (!std::ranges::all_of(logits, [](float logit) { return logit < INFINITY; }) ||
+      std::ranges::all_of(logits, is_impossible))
+    throw Error(ErrorKind::runtime, "the model's output is not a number (NaN or Inf)");
   std::vector<int32_t> ids(logits.size());
   std::iota(ids.begin(), ids.end(), 0);
   const auto logit = [&](int32_t id) { return logits[static_cast<size_t>(id)]; };

@@ -10,12 +10,14 @@
 namespace bitnet {
 namespace {
 
-// -log p of the token `id` after these logits.
+// -log p of the token `id` after these logits. Throws Error(runtime) if it is not a number.
 double nll_of(std::span<const float> logits, int32_t id) {
   const double largest = *std::ranges::max_element(logits);
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - largest);
-  return std::log(sum) + largest - logits[static_cast<size_t>(id)];
+  const double nll = std::log(sum) + largest - logits[static_cast<size_t>(id)];
+  if (std::isnan(nll)) throw Error(ErrorKind::runtime, "the model's output is not a number (NaN or Inf)");
+  return nll;
 }
 
 // Adds the tokens of a window from index `first` on, which is at least 1.

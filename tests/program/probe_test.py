@@ -14,7 +14,9 @@ import time
 sys.argv.insert(3, sys.argv[2])  # there is no other model here
 import numpy as np  # noqa: E402
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 import compare_logits  # noqa: E402
+import hostile_file  # noqa: E402
 import program_case  # noqa: E402
 import reference  # noqa: E402
 from program_case import FOLDER, PROGRAM, TALKING, ProgramCase, environment, run  # noqa: E402
@@ -221,6 +223,21 @@ class ProbeTest(ProgramCase):
         with open(there("s.json"), "w") as file:
             json.dump([{"root": "r", "pattern": 3}], file)
         self.assertIn("stimulus 0: wanted a text as 'pattern'", self.probe("--stimuli", "s.json", "--out", "x.npy", code=2))
+
+    def test_logits_that_are_no_numbers_are_refused(self):
+        with open(there("text"), "w") as text:
+            text.write("word " * 40)
+        for value in (np.nan, np.inf):
+            model = hostile_file.File()
+            embedding = model.tensor("token_embd.weight")
+            rows = np.frombuffer(embedding.data, "<f2").reshape(hostile_file.VOCAB, -1).copy()
+            rows[:] = value  # those of the head too
+            embedding.data = rows.tobytes()
+            with open(there("odd.gguf"), "wb") as file:
+                file.write(model.bytes())
+            for words in (("logits", there("odd.gguf"), "--tokens", "1,2,3", "--top", "2"),
+                          ("perplexity", there("odd.gguf"), there("text"), "--ctx", "16", "--json")):
+                self.assertIn("the model's output is not a number", self.done(*words, code=1))
 
     def test_stages_of_one_prompt(self):
         prompt = ("--prompt", "User: What is the capital of France?")
