@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -24,7 +25,6 @@ using namespace hub;
 
 constexpr JsonLimits kSmall{.bytes = 1 << 20, .values = 100'000, .names_once = true};
 constexpr JsonLimits kIndex{.bytes = 16 << 20, .values = 500'000, .names_once = true};
-constexpr JsonLimits kTokens{.bytes = 128 << 20, .values = 8'000'000, .names_once = true};
 constexpr size_t kMostTemplate = 16 << 20;  // bytes
 constexpr size_t kMostShards = 1024;
 constexpr size_t kMostTensors = 1 << 16;
@@ -155,9 +155,21 @@ uint32_t rows_of_embedding(const Folder& folder, const std::vector<Shard>& shard
   fail(folder.string(), "tensor model.embed_tokens.weight is missing");
 }
 
-std::optional<Fields> fields_of(const json& value, const Folder& folder, const char* name) {
-  if (value.is_null()) return std::nullopt;
+// A tokenizer has a token for each row of the embedding, merges, of which Llama 3 has 2.2 a row with up to
+// three values each, and a few thousand added tokens of eight.
+JsonLimits limits_of_tokenizer(uint32_t n_rows) {
+  return {.bytes = std::min<size_t>(128 << 20, (4 << 20) + size_t{1024} * n_rows),
+          .values = std::min<size_t>(8'000'000, 100'000 + size_t{16} * n_rows),
+          .names_once = true};
+}
+
+Fields fields_of(const json& value, const Folder& folder, const char* name) {
   return Fields(value, (fs::path(folder.string()) / name).string());
+}
+
+std::optional<Fields> fields_if_there(const json& value, const Folder& folder, const char* name) {
+  if (value.is_null()) return std::nullopt;
+  return fields_of(value, folder, name);
 }
 
 }  // namespace
@@ -169,26 +181,32 @@ std::unique_ptr<const Checkpoint> read_hub_folder(const std::string& path) {
          "wanted a GGUF file or a folder with config.json and safetensors, got another folder; name the "
          ".gguf file in it");
   const json config_json = folder.read("config.json", kSmall);
-  const json tokenizer = folder.has("tokenizer.json") ? folder.read("tokenizer.json", kTokens)
-                                                      : (fail(path, "tokenizer.json is missing"), json());
+  const Fields config_fields = fields_of(config_json, folder, "config.json");
+  if (!folder.has("tokenizer.json")) fail(path, "tokenizer.json is missing");
+  Metadata metadata;
+  const Config config = read_config(config_fields, metadata);
+  metadata.text("general.name", name_of(path));
+
+  // The headers of the weights come before the tokenizer, which is large and which they bound, but the files
+  // of weights are the last to count.
+  Folder of_weights(path);
+  const std::vector<Shard> shards = read_weights(of_weights);
+  const uint32_t n_rows = rows_of_embedding(folder, shards, config);
+  const json tokenizer = folder.read("tokenizer.json", limits_of_tokenizer(n_rows));
   const json tokenizer_config = folder.read_if_there("tokenizer_config.json", kIndex);
   const json generation = folder.read_if_there("generation_config.json", kSmall);
-  TokenFiles files{*fields_of(config_json, folder, "config.json"),
-                   *fields_of(tokenizer, folder, "tokenizer.json"),
-                   fields_of(tokenizer_config, folder, "tokenizer_config.json"),
-                   fields_of(generation, folder, "generation_config.json"), std::nullopt};
+  TokenFiles files{config_fields, fields_of(tokenizer, folder, "tokenizer.json"),
+                   fields_if_there(tokenizer_config, folder, "tokenizer_config.json"),
+                   fields_if_there(generation, folder, "generation_config.json"), std::nullopt};
   if (constexpr const char* kName = "chat_template.jinja"; folder.has(kName)) {
     const auto file = folder.file(kName);
     if (file->bytes().size() > kMostTemplate)
       fail(file->path(), fmt::format("wanted at most {} bytes, got {}", kMostTemplate, file->bytes().size()));
     files.chat_template = text_of(*file);
   }
-  Metadata metadata;
-  const Config config = read_config(files.config, metadata);
-  metadata.text("general.name", name_of(path));
-  const std::vector<Shard> shards = read_weights(folder);
-  read_tokens(files, rows_of_embedding(folder, shards, config), metadata);
+  read_tokens(files, n_rows, metadata);
   Converted converted = convert(shards, config);
+  std::ranges::move(of_weights.files, std::back_inserter(folder.files));
   return std::make_unique<const Checkpoint>(Checkpoint::Parts{
       path, shards.size() == 1 ? "safetensors" : fmt::format("safetensors, {} shards", shards.size()),
       std::move(folder.files), metadata.file(), std::move(converted.tensors), std::move(converted.memory),

@@ -365,6 +365,21 @@ TEST_F(HubFaults, FilesThatAreMissingOrElsewhere) {
   EXPECT_EQ(fault(), "");
 }
 
+// It costs much memory to read one, which a folder without weights is not worth.
+TEST_F(HubFaults, ATokenizerIsReadOnceTheWeightsSayHowLargeItMayBe) {
+  write(at("tokenizer.json"), "no JSON");
+  EXPECT_THAT(fault(), AllOf(HasSubstr("tokenizer.json"), HasSubstr("not JSON")));
+  write(at("tokenizer.json"), "no JSON");
+  fs::remove(at("model.safetensors"));
+  EXPECT_THAT(fault(), HasSubstr("wanted model.safetensors or"));
+  for (const char* name : {"config.json", "tokenizer.json"}) {
+    write(at(name), "null");
+    EXPECT_THAT(fault(), AllOf(HasSubstr(name), HasSubstr("object")));
+  }
+  EXPECT_THAT(after("tokenizer.json", [](json& t) { t["model"]["merges"] = json(150'000, "a b"); }),
+              AllOf(HasSubstr("tokenizer.json"), HasSubstr("values")));
+}
+
 TEST_F(HubFaults, ShardsThatDoNotFitTheIndex) {
   const auto map = [&](const std::string& tensor, const json& file) {
     again("packed");
