@@ -181,7 +181,7 @@ std::string text_of(const ModelFit& fit) {
 
 ModelFit fit_of(const HereModel& model, const DeviceInfo& device, const ModelOptions& options) {
   try {
-    const auto file = open_model(model.path);
+    const auto file = open_weights(model.path);
     const ModelInfo info = read_model_info(*file, options.activation);
     const uint32_t n_ctx = options.ctx == 0 ? usual_context(info) : std::min(options.ctx, info.n_ctx_train);
     return fit_of(plan_memory(*file, n_ctx), device, engine_options(options));

@@ -172,9 +172,26 @@ std::optional<Fields> fields_if_there(const json& value, const Folder& folder, c
   return fields_of(value, folder, name);
 }
 
+// What stands in the folder about text, as keys of `to`.
+void read_text(Folder& folder, const Fields& config, uint32_t n_rows, Metadata& to) {
+  const json tokenizer = folder.read("tokenizer.json", limits_of_tokenizer(n_rows));
+  const json tokenizer_config = folder.read_if_there("tokenizer_config.json", kIndex);
+  const json generation = folder.read_if_there("generation_config.json", kSmall);
+  TokenFiles files{config, fields_of(tokenizer, folder, "tokenizer.json"),
+                   fields_if_there(tokenizer_config, folder, "tokenizer_config.json"),
+                   fields_if_there(generation, folder, "generation_config.json"), std::nullopt};
+  if (constexpr const char* kName = "chat_template.jinja"; folder.has(kName)) {
+    const auto file = folder.file(kName);
+    if (file->bytes().size() > kMostTemplate)
+      fail(file->path(), fmt::format("wanted at most {} bytes, got {}", kMostTemplate, file->bytes().size()));
+    files.chat_template = text_of(*file);
+  }
+  read_tokens(files, n_rows, to);
+}
+
 }  // namespace
 
-std::unique_ptr<const Checkpoint> read_hub_folder(const std::string& path) {
+std::unique_ptr<const Checkpoint> read_hub_folder(const std::string& path, bool with_text) {
   Folder folder(path);
   if (!folder.has("config.json"))
     fail(path,
@@ -192,19 +209,7 @@ std::unique_ptr<const Checkpoint> read_hub_folder(const std::string& path) {
   Folder of_weights(path);
   const std::vector<Shard> shards = read_weights(of_weights);
   const uint32_t n_rows = rows_of_embedding(folder, shards, config);
-  const json tokenizer = folder.read("tokenizer.json", limits_of_tokenizer(n_rows));
-  const json tokenizer_config = folder.read_if_there("tokenizer_config.json", kIndex);
-  const json generation = folder.read_if_there("generation_config.json", kSmall);
-  TokenFiles files{config_fields, fields_of(tokenizer, folder, "tokenizer.json"),
-                   fields_if_there(tokenizer_config, folder, "tokenizer_config.json"),
-                   fields_if_there(generation, folder, "generation_config.json"), std::nullopt};
-  if (constexpr const char* kName = "chat_template.jinja"; folder.has(kName)) {
-    const auto file = folder.file(kName);
-    if (file->bytes().size() > kMostTemplate)
-      fail(file->path(), fmt::format("wanted at most {} bytes, got {}", kMostTemplate, file->bytes().size()));
-    files.chat_template = text_of(*file);
-  }
-  read_tokens(files, n_rows, metadata);
+  if (with_text) read_text(folder, config_fields, n_rows, metadata);
   Converted converted = convert(shards, config);
   std::ranges::move(of_weights.files, std::back_inserter(folder.files));
   return std::make_unique<const Checkpoint>(Checkpoint::Parts{

@@ -15,6 +15,7 @@
 
 namespace bitnet {
 
-std::unique_ptr<const Checkpoint> read_hub_folder(const std::string& path);
+// Without the text, which takes most of the time, there are no keys tokenizer.*.
+std::unique_ptr<const Checkpoint> read_hub_folder(const std::string& path, bool with_text = true);
 
 }  // namespace bitnet

@@ -380,6 +380,17 @@ TEST_F(HubFaults, ATokenizerIsReadOnceTheWeightsSayHowLargeItMayBe) {
               AllOf(HasSubstr("tokenizer.json"), HasSubstr("values")));
 }
 
+TEST_F(HubFaults, WhatTheWeightsAreIsKnownWithoutATokenizer) {
+  const auto memory = [&] {
+    const auto file = open_weights(at().string());
+    return std::pair(read_model_info(*file).n_vocab, plan_memory(*file, 16).total());
+  };
+  const auto file = open_model(at().string());
+  const std::pair wanted(read_model_info(*file).n_vocab, plan_memory(*file, 16).total());
+  write(at("tokenizer.json"), "no JSON");
+  EXPECT_EQ(memory(), wanted);
+}
+
 TEST_F(HubFaults, ShardsThatDoNotFitTheIndex) {
   const auto map = [&](const std::string& tensor, const json& file) {
     again("packed");
