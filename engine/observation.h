@@ -14,8 +14,8 @@
 namespace bitnet {
 
 // The places at which a block can be looked at, in the order in which it comes to them (forward.cpp has the
-// formulas). Layers with a DeltaNet in place of attention have none of qkv, query, weights and heads. What a token has
-// there is a row of f32, of this width:
+// formulas). Layers with a DeltaNet in place of attention have none of qkv, query, weights and heads. What a
+// token has there is a row of f32, of this width:
 enum class Stage : uint8_t {
   input,      // [n_embd] what the projections of attention are given: norm(x), before it is rounded
   qkv,        // [n_head + 2 n_head_kv][head_dim] q, k, v without bias, norms of heads and RoPE
@@ -39,7 +39,8 @@ struct Observation {
   // not handed out.
   std::function<void(Stage, uint32_t layer, uint32_t position, uint32_t n, std::span<const float> rows)>
       on_rows;
-  // Whether a layer that has not all of the stages hands out those that it has; otherwise it is an Error(usage).
+  // Whether a layer that has not all of the stages hands out those that it has; otherwise it is an
+  // Error(usage).
   bool skips_missing = false;
 };
 

@@ -1,6 +1,5 @@
 // What the forward pass does with vectors beside projections and attention: norms, sums, scales and caps.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numbers>
 

@@ -183,18 +183,20 @@ TEST_P(DenseKernels, ATokenHasTheBitsOfItsSteps) {
     const auto matrix = [&](uint32_t n_in, const std::vector<std::pair<TensorType, uint32_t>>& of) {
       Blocks b = random_blocks(*backend, n_in, of, rng);
       for (Matrix::Part& part : b.matrix.parts) part.scale *= 0.37F;
+      if (qk == q8) b.matrix.rotation = {256, nullptr};  // which is a stage in front of each product of blocks
       return b;
     };
     const Blocks into = matrix(kEmbd, {{qk, 501}, {qk, 199}, {other, 68}}),
                  out = matrix(kHeads, {{qk, kEmbd}}), gate_up = matrix(kEmbd, {{qk, n_ff}, {qk, n_ff}}),
                  down = matrix(n_ff, {{other, kEmbd}});
     const Norm norm = rms_of(put(*backend, normal_floats(kEmbd, rng)), 1e-5F), none;
-    const Quantised q{backend->allocate(n_ff, BufferUse::device),
-                      backend->allocate(8, BufferUse::device),
-                      nullptr,
-                      backend->allocate(n_ff / 4, BufferUse::device),
-                      nullptr,
-                      backend->allocate(n_ff / 8, BufferUse::device)};
+    Quantised q{backend->allocate(n_ff, BufferUse::device),
+                backend->allocate(8, BufferUse::device),
+                nullptr,
+                backend->allocate(n_ff / 4, BufferUse::device),
+                nullptr,
+                backend->allocate(n_ff / 8, BufferUse::device)};
+    q.turned = backend->allocate(n_ff * sizeof(float), BufferUse::device);
     const std::vector<float> start = normal_floats(kEmbd, rng);
     const auto token = [&](bool steps) {
       const BufferPtr x = put(*backend, start), o = put(*backend, std::vector<float>(kHeads)),
