@@ -5,6 +5,7 @@
 
 #include "engine/error.h"
 #include "engine/kernel_options.h"
+#include "engine/lower.h"
 #include "engine/read_ahead.h"
 #include "engine/weights/loader.h"
 #include "fingerprint.h"
@@ -14,11 +15,6 @@
 
 namespace bitnet {
 namespace {
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 bool is_cpu_by_name(const std::string& wanted) { return lower(wanted) == "cpu"; }
 

@@ -66,8 +66,7 @@ const JsonRow kCommandRows[] = {
 const JsonRow kEventRows[] = {
     {"session", "", "conversation model device context saved",
      "which conversation goes on, sent again whenever that changes; conversation is null until its first "
-     "turn "
-     "is stored"},
+     "turn is stored"},
     {"user", "", "id number text sibling siblings",
      "a turn that was taken; id is the database's, number is what /goto takes"},
     {"token", "", "message id text logprob",

@@ -9,7 +9,6 @@
 #include "app/base/output_file.h"
 #include "app/chat/front_end.h"
 #include "app/chat/listing.h"
-#include "app/probe/sidecar.h"
 #include "app/store/exchange.h"
 #include "app/store/message_tree.h"
 #include "app/text/thinking.h"
@@ -82,7 +81,7 @@ void tool_list(Store& store, const Options& options, Output& out) {
     for (const StoredConversation& row :
          options.deleted ? store.trash() : store.conversations(kListed, options.all))
       list.push_back(described(row));
-    return print_safe(out, json_text(list));
+    return print_json(out, list, 1);
   }
   print_safe(out, options.deleted ? trash_text(store) : list_text(store, 0, options.all));
 }
@@ -99,7 +98,7 @@ int search_as_json(Store& store, const Options& options, Output& out) {
                     {"role", name_of(hit.from_user ? Role::user : Role::assistant)},
                     {"snippet", marked(hit.snippet, "", "")},
                     {"marked", marked(hit.snippet, "[", "]")}});
-  print_safe(out, json_text(list));
+  print_json(out, list, 1);
   return list.empty() ? 1 : 0;
 }
 
@@ -134,7 +133,7 @@ void tool_show(Store& store, const Options& options, Output& out, Output& err) {
   const int64_t id = *options.conversation;
   const StoredConversation row = conversation_to_open(store, id);
   warn_of_nothing(row, "", err);
-  if (options.json) return print_safe(out, json_text(shown_branch(store, row)));
+  if (options.json) return print_json(out, shown_branch(store, row), 1);
   std::string s = fmt::format("{} ({})\n", one_line(row.title), local_time(row.created));
   if (!row.system.empty()) s += fmt::format("[system] {}\n", row.system);
   const MessageTree tree(store.outline(id));

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "engine/backend.h"
+#include "engine/lower.h"
 #include "shaders/params.h"
 #include "spirv.h"
 
@@ -230,11 +231,6 @@ int rank(const PhysicalDevice& d) {
     default:
       return 1;
   }
-}
-
-std::string lower(std::string s) {
-  std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return std::tolower(c); });
-  return s;
 }
 
 }  // namespace
