@@ -175,7 +175,8 @@ TEST_P(DenseKernels, ATokenHasTheBitsOfItsSteps) {
   constexpr uint32_t kEmbd = 512, kHeads = 768;
   const uint32_t n_ff = backend->device().software ? 1536 : 9216;  // more rows than workgroups take at once
   const TensorType q8 = TensorType::q8_0, q4 = TensorType::q4_k, q6 = TensorType::q6_k;
-  for (const auto& [qk, other] : {std::pair{q4, q6}, {q8, q8}, {TensorType::q5_0, TensorType::q5_0}}) {
+  for (const auto& types : {std::pair{q4, q6}, {q8, q8}, {TensorType::q5_0, TensorType::q5_0}}) {
+    const TensorType qk = types.first, other = types.second;
     if (v.subgroup_size != 0 && backend->device().software && qk != q4) continue;  // which takes long
     if (qk == TensorType::q5_0 && backend->device().software && backend->device().subgroup_size > 8)
       continue;  // as Q8_0 there
