@@ -181,9 +181,63 @@ TEST_P(Kernels, AttentionOfOneTokenWithNormsHasTheBitsOfABatch) {
   }
 }
 
-// The product for q, k and v, attention and its output are three stages of a chain here, of a token and of
-// three. On a software device with more than one thread they are three dispatches (engine_chained_kernels).
-// Attention hands over int8.
+// The product for q, k and v, attention and its output, as a program of one token and one of three, have the
+// bits of their steps. Attention hands over int8, and what is to be rotated as it is.
+void expect_bits_of_steps(Backend& b, Input input, std::mt19937& rng) {
+  const InputCase& c = kInputCases[2];
+  const AttentionShape& s = c.shape;
+  const AttentionInputs in(b, c, rng);
+  constexpr uint32_t kMost = 3;
+  const uint32_t n_in = 256, n_ctx = 72, q = s.n_head * s.head_dim, kv = s.n_head_kv * s.head_dim;
+  Grouped into = random_groups(b, n_in, {q, kv, kv}, 128, input, rng),
+          out = random_groups(b, q, {n_in}, 128, input, rng);
+  if (input == Input::int16_units)
+    for (Matrix* w : {&into.matrix, &out.matrix}) w->rotation = random_rotation(b, w->n_in, rng);
+  const Norm norm = rms_of(put(b, floats(n_in, rng)), 1e-5F), none;
+  const Quantised quantised = quantised_for(b, q, kMost);
+  std::vector<uint16_t> cached(size_t{n_ctx} * kv);
+  for (uint16_t& h : cached) h = static_cast<uint16_t>((rng() & 0x8000) | (0x3000 + rng() % 0x0C00));
+  const BufferPtr turns = put(b, rotations(s, n_ctx)), qkv = put(b, std::vector<float>(kMost * (q + 2 * kv))),
+                  o = put(b, std::vector<float>(kMost * q)), x = put(b, std::vector<float>(kMost * n_in)),
+                  y = put(b, std::vector<float>(kMost * n_in));
+  const AttentionScratch scratch{put(b, std::vector<float>(s.n_head * 2 * (2 + s.head_dim)))};
+  struct Way {
+    BufferPtr k, v;
+    std::unique_ptr<Program> program;
+  };
+  for (const uint32_t n : {1U, kMost}) {
+    Way ways[2];
+    for (Way& way : ways) way = {put(b, cached), put(b, cached), nullptr};
+    ways[0].program = b.record([&](Recorder& r) {
+      r.linear(into.matrix, {*x, norm, quantised}, store(*qkv), n);
+      r.self_attention(*qkv, in.device, *turns, *ways[0].k, *ways[0].v, scratch, *o, s, n);
+      r.linear(out.matrix, {*o, none, quantised}, store(*y), n);
+    });
+    ways[1].program = b.record([&](Recorder& r) {
+      r.Recorder::linear(into.matrix, {*x, norm, quantised}, store(*qkv), n);
+      r.rope_store_kv(*qkv, in.device, *turns, *ways[1].k, *ways[1].v, s, n);
+      r.attention(*qkv, *ways[1].k, *ways[1].v, *o, s, n);
+      r.Recorder::linear(out.matrix, {*o, none, quantised}, store(*y), n);
+    });
+    for (const uint32_t position : {62U, 69U}) {  // three tokens have keys on both sides of a chunk's border
+      const std::vector<float> values = floats(n * n_in, rng);
+      b.upload(*x, 0, std::as_bytes(std::span(values)));
+      b.finish_uploads();
+      std::vector<float> found[2];
+      for (int i = 0; i < 2; ++i) {
+        b.run(*ways[i].program, position, std::vector<int32_t>(n));
+        found[i] = get<float>(b, *o, n * q);
+        const std::vector<float> results = get<float>(b, *y, n * n_in);
+        found[i].insert(found[i].end(), results.begin(), results.end());
+      }
+      EXPECT_EQ(found[0], found[1]) << n << " tokens from " << position;
+      EXPECT_EQ(get<uint16_t>(b, *ways[0].k, cached.size()), get<uint16_t>(b, *ways[1].k, cached.size()));
+    }
+  }
+}
+
+// On a software device with more than one thread each stage of the chain is a dispatch
+// (engine_chained_kernels).
 TEST_P(Kernels, AChainWithNormsIsItsSteps) {
   const Variant& variant = GetParam();
   const bool software = backend->device().software;
@@ -199,63 +253,7 @@ TEST_P(Kernels, AChainWithNormsIsItsSteps) {
              .as_gpu = true,
              .subgroup_size = variant.subgroup_size});
   const auto b = open_vulkan(options);
-
-  const InputCase& c = kInputCases[2];
-  const AttentionShape& s = c.shape;
-  const AttentionInputs in(*b, c, rng);
-  constexpr uint32_t kMost = 3;
-  const uint32_t n_in = 256, n_ctx = 72, q = s.n_head * s.head_dim, kv = s.n_head_kv * s.head_dim;
-  const Grouped into = random_groups(*b, n_in, {q, kv, kv}, 128, Input::int8_units, rng),
-                out = random_groups(*b, q, {n_in}, 128, Input::int8_units, rng);
-  const Norm norm = rms_of(put(*b, floats(n_in, rng)), 1e-5F), none;
-  const Quantised quantised{b->allocate(kMost * q, BufferUse::device),
-                            b->allocate(kMost * 8, BufferUse::device),
-                            b->allocate(kMost * q / 16, BufferUse::device),
-                            nullptr,
-                            nullptr,
-                            b->allocate(kMost * q / 16, BufferUse::device)};
-  std::vector<uint16_t> cached(size_t{n_ctx} * kv);
-  for (uint16_t& h : cached) h = static_cast<uint16_t>((rng() & 0x8000) | (0x3000 + rng() % 0x0C00));
-  const BufferPtr turns = put(*b, rotations(s, n_ctx)),
-                  qkv = put(*b, std::vector<float>(kMost * (q + 2 * kv))),
-                  o = put(*b, std::vector<float>(kMost * q)), x = put(*b, std::vector<float>(kMost * n_in)),
-                  y = put(*b, std::vector<float>(kMost * n_in));
-  const AttentionScratch scratch{put(*b, std::vector<float>(s.n_head * 2 * (2 + s.head_dim)))};
-  struct Way {
-    BufferPtr k, v;
-    std::unique_ptr<Program> program;
-  };
-  for (const uint32_t n : {1U, kMost}) {
-    Way ways[2];
-    for (Way& way : ways) way = {put(*b, cached), put(*b, cached), nullptr};
-    ways[0].program = b->record([&](Recorder& r) {
-      r.linear(into.matrix, {*x, norm, quantised}, store(*qkv), n);
-      r.self_attention(*qkv, in.device, *turns, *ways[0].k, *ways[0].v, scratch, *o, s, n);
-      r.linear(out.matrix, {*o, none, quantised}, store(*y), n);
-    });
-    ways[1].program = b->record([&](Recorder& r) {
-      r.quantise(into.matrix, {*x, norm, quantised}, n);
-      r.product(into.matrix, quantised, store(*qkv), n);
-      r.rope_store_kv(*qkv, in.device, *turns, *ways[1].k, *ways[1].v, s, n);
-      r.attention(*qkv, *ways[1].k, *ways[1].v, *o, s, n);
-      r.quantise(out.matrix, {*o, none, quantised}, n);
-      r.product(out.matrix, quantised, store(*y), n);
-    });
-    for (const uint32_t position : {62U, 69U}) {  // three tokens have keys on both sides of a chunk's border
-      const std::vector<float> values = floats(n * n_in, rng);
-      b->upload(*x, 0, std::as_bytes(std::span(values)));
-      b->finish_uploads();
-      std::vector<float> found[2];
-      for (int i = 0; i < 2; ++i) {
-        b->run(*ways[i].program, position, std::vector<int32_t>(n));
-        found[i] = get<float>(*b, *o, n * q);
-        const std::vector<float> results = get<float>(*b, *y, n * n_in);
-        found[i].insert(found[i].end(), results.begin(), results.end());
-      }
-      EXPECT_EQ(found[0], found[1]) << n << " tokens from " << position;
-      EXPECT_EQ(get<uint16_t>(*b, *ways[0].k, cached.size()), get<uint16_t>(*b, *ways[1].k, cached.size()));
-    }
-  }
+  for (const Input input : {Input::int8_units, Input::int16_units}) expect_bits_of_steps(*b, input, rng);
 }
 
 }  // namespace

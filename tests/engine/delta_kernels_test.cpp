@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/engine/kernels.h"
+#include "tests/engine/groups.h"
 
 namespace bitnet {
 namespace {
@@ -275,6 +275,7 @@ class DeltaChains : public Kernels {
   static constexpr uint32_t kEmbd = 256;
 
   Input input = Input::int8_units;  // of what is not floats
+  bool rotated = false;             // the same
 
   Matrix groups(uint32_t n_in, std::vector<uint32_t> rows) {
     Matrix m;
@@ -293,6 +294,7 @@ class DeltaChains : public Kernels {
     const Groups g = packed_groups(m.layout, all, n_in, codes.data(), n_scales, scales.data());
     m.codes = put(*backend, g.codes);
     m.scales = put(*backend, g.scales);
+    if (rotated) m.rotation = random_rotation(*backend, n_in, rng);
     return m;
   }
   std::vector<float> random(size_t n, float mean = 0, float size = 1) {
@@ -351,16 +353,10 @@ class DeltaChains : public Kernels {
     std::vector<float> found;
     for (size_t first = 0; first < n_all; first += batch) {
       const uint32_t n = batch;
-      const Quantised q{scratch(n * widest),
-                        scratch(n * 8),
-                        scratch(n * widest / 16),
-                        nullptr,
-                        scratch(n * widest * 4),
-                        scratch(n * widest / 16),
-                        nullptr,
-                        scratch(n * widest),
-                        scratch(n * 8),
-                        scratch(n * widest / 16)};
+      const Quantised q{
+          scratch(n * widest),     scratch(n * 8),           scratch(n * widest / 16), nullptr,
+          scratch(n * widest * 4), scratch(n * widest / 16), scratch(n * widest * 4),  scratch(n * widest),
+          scratch(n * 8),          scratch(n * widest / 16)};
       const BufferPtr rows = put(b, std::vector<float>(x.begin() + ptrdiff_t(first * kEmbd),
                                                        x.begin() + ptrdiff_t((first + n) * kEmbd)));
       const BufferPtr qkvz = scratch(n * 4 * (s.channels() + s.inner())), gates = scratch(n * 8 * s.n_head_v),
@@ -397,12 +393,19 @@ TEST_P(DeltaChains, AChainWithDeltaNetsHasTheBitsOfABatch) {
   struct Case {
     DeltaShape shape;
     bool float_gates;
+    Input input;
+    bool rotated;
   };
   // Heads of 256 features are too wide for a stage. The gates of 20 heads are more than a workgroup makes.
-  for (const auto& [shape, float_gates] :
-       {Case{{2, 20, 32, 4}, true}, Case{{1, 2, 128, 2, true}, false}, Case{{1, 1, 256, 4}, true}}) {
-    SCOPED_TRACE(std::to_string(shape.head_dim) + (float_gates ? ", gates of floats" : ""));
-    input = float_gates ? Input::int8_units : Input::int16_units;
+  for (const Case& c : {Case{{2, 20, 32, 4}, true, Input::int8_units, false},
+                        {{1, 2, 128, 2, true}, false, Input::int16_units, false},
+                        {{2, 4, 128, 4}, true, Input::int16_units, true},
+                        {{1, 1, 256, 4}, true, Input::int8_units, false}}) {
+    const auto& [shape, float_gates, of_groups, is_rotated] = c;
+    SCOPED_TRACE(std::to_string(shape.head_dim) + (float_gates ? ", gates of floats" : "") +
+                 (is_rotated ? ", rotated" : ""));
+    input = of_groups;
+    rotated = is_rotated;
     std::vector<Step> layers;
     for (int i = 0; i < 2; ++i) layers.push_back(step(shape, float_gates));
     const std::vector<float> x = random(6 * kEmbd);

@@ -58,6 +58,26 @@ inline Grouped random_groups(Backend& b, uint32_t n_in, std::vector<uint32_t> ro
   return g;
 }
 
+// Of blocks of 256 inputs. A chain hands over what is rotated otherwise than what is not.
+inline Rotation random_rotation(Backend& b, uint32_t n_in, std::mt19937& rng) {
+  std::vector<float> signs(n_in);
+  for (float& sign : signs) sign = rng() % 2 == 0 ? 1.0F : -1.0F;
+  return {256, put(b, signs)};
+}
+
+// Room for rows of inputs of every kind of matrix of groups.
+inline Quantised quantised_for(Backend& b, uint32_t n_in, uint32_t rows = 1) {
+  const auto floats = [&](uint32_t n) { return put(b, std::vector<float>(n)); };
+  Quantised q;
+  q.q = b.allocate(rows * n_in, BufferUse::device);
+  q.info = floats(2 * rows);
+  q.sums = floats(rows * n_in / 64);
+  q.scales = floats(rows * n_in / 64);
+  q.rest_q = b.allocate(rows * n_in, BufferUse::device);
+  q.turned = floats(rows * n_in);
+  return q;
+}
+
 // The integer that row `row` of the matrix gives for row `t` of the input.
 inline int32_t grouped_sum(const Grouped& g, uint32_t row, const RoundedRows& r, uint32_t t) {
   const Matrix& m = g.matrix;

@@ -32,18 +32,6 @@ double activated(double gate, Act act) {
   return gate > 0 ? gate * gate : 0;
 }
 
-Quantised quantised_for(Backend& b, uint32_t n_in, uint32_t rows = 1) {
-  const auto floats = [&](uint32_t n) { return put(b, std::vector<float>(n)); };
-  Quantised q;
-  q.q = b.allocate(rows * n_in, BufferUse::device);
-  q.info = floats(2 * rows);
-  q.sums = floats(rows * n_in / 64);
-  q.scales = floats(rows * n_in / 64);
-  q.rest_q = b.allocate(rows * n_in, BufferUse::device);
-  q.turned = floats(rows * n_in);
-  return q;
-}
-
 class GroupKernels : public Kernels {
  protected:
   void SetUp() override {
@@ -262,10 +250,7 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
     const auto matrix = [&, input = input](uint32_t n_in, std::vector<uint32_t> rows) {
       Grouped g = random_groups(*backend, n_in, std::move(rows), 128, input, rng);
       for (Matrix::Part& part : g.matrix.parts) part.scale *= 0.37F;
-      if (input != Input::int16_units) return g;
-      std::vector<float> signs(n_in);  // and those of 16 bits are rotated
-      for (float& sign : signs) sign = rng() % 2 == 0 ? 1.0F : -1.0F;
-      g.matrix.rotation = {256, put(*backend, signs)};
+      if (input == Input::int16_units) g.matrix.rotation = random_rotation(*backend, n_in, rng);
       return g;
     };
     const Grouped into = matrix(kEmbd, {500, 200, 68}), out = matrix(kHeads, {kEmbd}),
