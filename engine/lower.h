@@ -1,17 +1,20 @@
-// Text in small letters, as names of devices are compared.
+// Names in ASCII without a difference between capital and small letters: of devices, headers, files.
 //
 // Thread rule: free function; any thread.
 #pragma once
 
 #include <algorithm>
-#include <cctype>
 #include <string>
+#include <string_view>
 
 namespace bitnet {
 
-inline std::string lower(std::string text) {  // of ASCII
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
+// Not std::tolower(), which depends on the locale.
+inline std::string lower(std::string_view text) {
+  std::string small(text);
+  std::ranges::transform(small, small.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return small;
 }
 
 }  // namespace bitnet

@@ -12,6 +12,7 @@
 #include "app/base/places.h"
 #include "app/base/sizes.h"
 #include "arguments.h"
+#include "engine/lower.h"
 #include "mentions.h"
 #include "model_menu.h"
 #include "personas.h"
@@ -28,10 +29,7 @@ constexpr int64_t kMostConversations = 100;
 std::string nearest_command(std::string_view name) {
   std::vector<std::string> names;
   for (const Command& command : command_table()) names.emplace_back(command.name);
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
-  return nearest(lower, names);
+  return nearest(lower(name), names);
 }
 
 // Paths that begin like `begun`; folders end with a slash.

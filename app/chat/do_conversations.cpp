@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <sstream>
 
 #include "app/base/clock.h"
 #include "app/base/counted.h"
+#include "app/text/fold_case.h"
 #include "app/text/text_safe.h"
 #include "arguments.h"
 #include "do.h"
@@ -21,13 +21,6 @@ constexpr int64_t kMostMatched = 1000;
 constexpr size_t kWordsWorthSearching = 3;  // bytes of a filter from which on the messages are searched too
 constexpr size_t kMostWorthSearching = 60;  // and up to which: what is longer was pasted by mistake
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
-  return out;
-}
-
 bool has_all_words(const std::string& text, const std::string& words) {
   std::istringstream list(words);
   std::string word;
@@ -39,7 +32,7 @@ bool has_all_words(const std::string& text, const std::string& words) {
 
 // Whose title or whose messages have the words of `filter`.
 std::vector<Choice> conversations_with(Store& database, std::string_view filter) {
-  const std::string words = lower(filter);
+  const std::string words = fold_case(filter);
   std::vector<Choice> found;
   const auto add = [&](const StoredConversation& row) {
     found.push_back({row.id, row.title.empty() ? "(no title)" : row.title,
@@ -48,7 +41,7 @@ std::vector<Choice> conversations_with(Store& database, std::string_view filter)
   };
   for (const StoredConversation& row : database.conversations(kMostMatched)) {
     if (row.once && words.empty()) continue;  // what -p asked is there for who looks for it
-    if (has_all_words(lower(row.title), words)) add(row);
+    if (has_all_words(fold_case(row.title), words)) add(row);
   }
   if (filter.size() < kWordsWorthSearching || filter.size() > kMostWorthSearching) return found;
   for (const SearchHit& hit : database.search(filter, 50)) {

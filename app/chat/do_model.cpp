@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "app/base/places.h"
 #include "app/base/sizes.h"
 #include "app/pull/pulled.h"
+#include "app/text/fold_case.h"
 #include "app/text/text_safe.h"
 #include "arguments.h"
 #include "do.h"
@@ -84,9 +84,8 @@ void take_offer(ChatParts& chat, const Offer& offer) {
 }
 
 bool has_text(const Offer& offer, std::string_view filter) {
-  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
-  const std::string text = fmt::format("{} {}", offer.name, offer.title);
-  return std::search(text.begin(), text.end(), filter.begin(), filter.end(), same) != text.end() || filter.empty();
+  return fold_case(fmt::format("{} {}", offer.name, offer.title)).find(fold_case(filter)) !=
+         std::string::npos;
 }
 
 std::string text_of(const Offer& offer) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "app/pull/pulled.h"
 #include "app/text/text_file.h"
 #include "engine/error.h"
+#include "engine/lower.h"
 #include "models.h"
 
 namespace bitnet {
@@ -93,8 +93,7 @@ void try_template(const ModelText& text) {
 // white space after them, but for those that begin and end a text. So the kind of the file tells us.
 std::vector<int32_t> marks_of_phi3(const Checkpoint& file, const Vocabulary& v) {
   constexpr int32_t kControl = 3, kUserDefined = 4;
-  std::string name = file.find_string("general.name").value_or("");
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string name = lower(file.find_string("general.name").value_or(""));
   const bool phi3 = v.model == "llama" &&
                     (file.find_string("general.architecture") == "phi3" ||
                      name.find("phi-3") != std::string::npos || name.find("phi3") != std::string::npos);

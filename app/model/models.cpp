@@ -9,6 +9,7 @@
 #include "app/base/places.h"
 #include "app/base/sizes.h"
 #include "engine/error.h"
+#include "engine/lower.h"
 #include "engine/open_model.h"
 
 namespace bitnet {
@@ -19,11 +20,7 @@ namespace fs = std::filesystem;
 constexpr size_t kMostListed = 1000;
 constexpr size_t kPieces = 64;  // into which a model of which only the size is known is cut
 
-bool is_gguf(const fs::path& path) {
-  std::string ending = path.extension();
-  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
-  return ending == ".gguf";
-}
+bool is_gguf(const fs::path& path) { return lower(path.extension().string()) == ".gguf"; }
 
 uint64_t bytes_of(const fs::path& path) {
   std::error_code gone;

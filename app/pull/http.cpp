@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "engine/error.h"
+#include "engine/lower.h"
 
 namespace bitnet {
 namespace {
@@ -63,8 +64,7 @@ size_t take_header(char* data, size_t size, size_t count, void* user) {
   if (line.starts_with("HTTP/")) exchange.headers.clear();  // after "100 Continue" or a proxy's answer
   const size_t colon = line.find(':');
   if (colon != std::string_view::npos && exchange.headers.size() < kMostHeaders) {
-    std::string name(line.substr(0, colon));
-    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string name = lower(line.substr(0, colon));
     std::string_view value = line.substr(colon + 1);
     while (!value.empty() && std::isspace(static_cast<unsigned char>(value.front())) != 0)
       value.remove_prefix(1);
@@ -133,10 +133,8 @@ CURLcode perform(CURL* handle, const std::function<bool()>& keep_going) {
 std::string url_part(const Url& url, CURLUPart part) {
   char* text = nullptr;
   if (curl_url_get(url.get(), part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return "";
-  std::string copy = text;
+  std::string copy = lower(text);
   curl_free(text);
-  std::transform(copy.begin(), copy.end(), copy.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return copy;
 }
 

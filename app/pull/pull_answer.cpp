@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/json_reader.h"
+#include "engine/lower.h"
 
 namespace bitnet {
 namespace {
@@ -60,11 +61,8 @@ std::optional<ContentRange> read_content_range(std::string_view text) {
 std::string read_sha256(std::string_view text) {
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
   if (text.size() != 64) return {};
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower.find_first_not_of("0123456789abcdef") == std::string::npos ? lower : std::string();
+  const std::string digits = lower(text);
+  return digits.find_first_not_of("0123456789abcdef") == std::string::npos ? digits : std::string();
 }
 
 }  // namespace bitnet

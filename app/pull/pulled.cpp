@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include "app/base/descriptor.h"
 #include "app/base/places.h"
 #include "engine/error.h"
+#include "engine/lower.h"
 
 namespace bitnet {
 namespace {
@@ -38,11 +38,6 @@ std::vector<std::string> split_path(std::string_view path) {
     at = end + 1;
   }
   return parts;
-}
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
 }
 
 std::optional<ModelName> parse_parts(const std::vector<std::string>& parts) {
@@ -163,7 +158,7 @@ std::vector<PulledFile> pulled_files() {
        end;
        !ignored && at != end && files.size() < kMostListed; at.increment(ignored)) {
     std::error_code gone;
-    if (!lower(at->path().filename()).ends_with(".gguf") || !at->is_regular_file(gone)) continue;
+    if (!lower(at->path().filename().string()).ends_with(".gguf") || !at->is_regular_file(gone)) continue;
     const fs::path below = at->path().lexically_relative(folder);
     const bool of_hub = *below.begin() == "hub" && std::distance(below.begin(), below.end()) >= 4;
     files.push_back(

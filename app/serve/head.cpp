@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/base/sha256.h"
+#include "engine/lower.h"
 
 namespace bitnet {
 namespace {
@@ -15,12 +16,6 @@ struct Field {
   std::string name;  // of lower case
   std::string_view value;
 };
-
-std::string lower(std::string_view text) {
-  std::string made(text);
-  for (char& c : made) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return made;
-}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);

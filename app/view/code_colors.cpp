@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "app/base/places.h"
+#include "engine/lower.h"
 
 namespace bitnet {
 namespace {
@@ -52,9 +53,7 @@ constexpr Language kLanguages[] = {
 
 const Language* find_language(std::string_view name) {
   if (name.empty() || name.find(' ') != std::string_view::npos) return nullptr;
-  std::string wanted = " ";
-  for (const char c : name) wanted += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  wanted += ' ';
+  const std::string wanted = " " + lower(name) + " ";
   const auto found =
       std::find_if(std::begin(kLanguages), std::end(kLanguages), [&](const Language& language) {
         return std::string_view(language.names).find(wanted) != std::string_view::npos;

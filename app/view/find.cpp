@@ -1,14 +1,14 @@
 #include "find.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 #include <cstdint>
+
+#include "app/text/fold_case.h"
 
 namespace bitnet {
 namespace {
 
-// A line as it was before wrapping, folded, with the place of each of its bytes in the rows.
+// A line as it was before wrapping, of fold_case(), with the place of each of its bytes in the rows.
 struct SearchedLine {
   std::string text;
   std::vector<std::pair<uint32_t, uint32_t>> places;  // row, byte in it
@@ -27,7 +27,7 @@ struct SearchedLine {
       } else {
         length = 1;
         while (i + length < original.size() && (original[i + length] & 0xC0) == 0x80) ++length;
-        text += folded(original.substr(i, length));
+        text += fold_case(original.substr(i, length));
       }
       places.resize(text.size(), {static_cast<uint32_t>(row), static_cast<uint32_t>(at + i)});
       i += length;
@@ -67,25 +67,6 @@ void find_in_line(const SearchedLine& line, const std::vector<Row>& rows, std::s
 }
 
 }  // namespace
-
-std::string folded(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    int32_t c = 0;
-    const utf8proc_ssize_t length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                                     static_cast<utf8proc_ssize_t>(text.size()), &c);
-    if (length <= 0) {
-      out += text[0];
-      text.remove_prefix(1);
-      continue;
-    }
-    utf8proc_uint8_t bytes[4];
-    const utf8proc_ssize_t n = utf8proc_encode_char(utf8proc_tolower(c), bytes);
-    out.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(n));
-    text.remove_prefix(static_cast<size_t>(length));
-  }
-  return out;
-}
 
 std::vector<Match> find_in_rows(const std::vector<Row>& rows, size_t count, std::string_view words) {
   std::vector<Match> found;

@@ -11,9 +11,6 @@
 
 namespace bitnet {
 
-// Returns `text` with each code point in lower case, so that a search ignores case.
-std::string folded(std::string_view text);
-
 // A place where the words stand. Wrapped words stand in several rows.
 struct Match {
   struct InRow {
@@ -24,8 +21,8 @@ struct Match {
   std::vector<InRow> rows;
 };
 
-// Returns where `words`, which must be folded and not empty, stand in the first `count` rows. Indents and
-// marks are not searched, and a line is searched as one text however it was wrapped.
+// Returns where `words`, which must be of fold_case() and not empty, stand in the first `count` rows. Indents
+// and marks are not searched, and a line is searched as one text however it was wrapped.
 std::vector<Match> find_in_rows(const std::vector<Row>& rows, size_t count, std::string_view words);
 
 // Gives these bytes of the row another tone.

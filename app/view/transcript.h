@@ -143,7 +143,7 @@ class TranscriptView {
   bool following_ = true;
   size_t top_ = 0;        // the first visible row, unless following_
   size_t rows_seen_ = 0;  // rows_laid() when the view left the end
-  std::string words_;     // the folded words to find; empty: none
+  std::string words_;     // the words to find, of fold_case(); empty: none
   size_t match_block_ = kNone;
   size_t match_index_ = 0;  // index in the matches of that block
 };

@@ -1,12 +1,13 @@
 // Finding words in the transcript.
 #include <algorithm>
 
+#include "app/text/fold_case.h"
 #include "transcript.h"
 
 namespace bitnet {
 
 void TranscriptView::find(std::string_view words) {
-  std::string wanted = folded(words);
+  std::string wanted = fold_case(words);
   if (wanted == words_) return;
   words_ = std::move(wanted);
   match_block_ = kNone;

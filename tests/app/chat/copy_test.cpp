@@ -109,6 +109,9 @@ TEST_F(ChatCopyTest, ThePickerFindsTitlesAndWhatWasSaid) {
   say("/delete 3");
   front.choices.chosen(3);
   EXPECT_THAT(front.errors.back(), HasSubstr("conversation 3 is in the trash"));
+  talk("Über Москва", "Wo?", "Im Osten.");
+  say("/open");
+  EXPECT_THAT(titles("москва über"), ElementsAre("Über Москва"));
 }
 
 TEST_F(ChatCopyTest, WithoutAPickerOpenLists) {
