@@ -152,7 +152,8 @@ void DeviceSession::give_random(Sampler& sampler, size_t n, uint32_t position) {
               sizeof random);
 }
 
-// Has the device sample behind the last token, where it has its logits or what the head makes them of; returns whether it has.
+// Has the device sample behind the last token, where it has its logits or what the head makes them of;
+// returns whether it has.
 bool DeviceSession::sample_on_device(Sampler& sampler) {
   if (last_.outcome != 0 || last_.rows != 1 || !(logits_read_ || last_.x_row)) return false;
   const auto n = static_cast<uint32_t>(tokens_.size());

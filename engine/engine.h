@@ -135,7 +135,8 @@ struct DecodeOptions {
   uint32_t max_tokens = 0;           // 0 = as many as the context holds
   std::vector<int32_t> stop_tokens;  // end the turn; not passed to on_token
   // Where guesses of what comes next are looked for, which are evaluated together where that is faster. The
-  // tokens and all they come with are the same without. It has to be used with this session alone; null: none.
+  // tokens and all they come with are the same without. It has to be used with this session alone; null:
+  // none.
   Drafts* drafts = nullptr;
 };
 
@@ -178,9 +179,9 @@ class Session {
   // session.
   virtual std::span<const float> logits() = 0;
 
-  // Makes a running sync or decode return soon: within one piece of a batch, which is some blocks that take a tenth
-  // of a second or one that takes longer, one token, or one piece of the weights that stay in the file. The request
-  // ends with that call; a cancel while none runs does nothing.
+  // Makes a running sync or decode return soon: within one piece of a batch, which is some blocks that take a
+  // tenth of a second or one that takes longer, one token, or one piece of the weights that stay in the file.
+  // The request ends with that call; a cancel while none runs does nothing.
   virtual void cancel() noexcept = 0;
 
   // save gives the timeline with its keys and values as bytes (format: engine/kv_cache.h), save_bytes of

@@ -1,5 +1,5 @@
-// Which experts of a matrix have a place on the device, where it has no room for all of them: a rule that says
-// after each token who comes in, and who has to go for it.
+// Which experts of a matrix have a place on the device, where it has no room for all of them: a rule that
+// says after each token who comes in, and who has to go for it.
 //
 // Thread rule: values.
 //
@@ -7,8 +7,8 @@
 // had no place when its token came takes that of the one with the smallest weight, if its own is larger by
 // kMargin. A copy costs as much of the link as a read, so that more hits may well be slower: therefore copies
 // are paid for with what hits have saved beyond those of the experts that had the places at first, and with a
-// small part of all uses, for times that change. Where all experts are used alike the places soon stay as they
-// are. bench/replay_experts.py compares this with other rules.
+// small part of all uses, for times that change. Where all experts are used alike the places soon stay as
+// they are. bench/replay_experts.py compares this with other rules.
 #pragma once
 
 #include <cstdint>

@@ -53,8 +53,8 @@ struct WantedLogits {
   const SamplingBuffers* sampling = nullptr;
 };
 
-// Records the logits of `rows` tokens of the batch from first_row on ([rows][n_vocab] f32), and the choices from
-// them (Choosing::result). Requires: x is still what the blocks wrote.
+// Records the logits of `rows` tokens of the batch from first_row on ([rows][n_vocab] f32), and the choices
+// from them (Choosing::result). Requires: x is still what the blocks wrote.
 void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
                  const WantedLogits& wanted, Buffer& logits, Buffer& result);
 

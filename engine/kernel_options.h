@@ -45,8 +45,8 @@ struct KernelOptions {
   // subgroup arithmetic; 0 = with the device's own. The results agree within what f32 sums in another order
   // allow.
   uint32_t subgroup_size = 0;
-  // With subgroups of 32 in shared memory: attention works as where a device multiplies matrices of F16, in plain
-  // arithmetic, for tests where no device does.
+  // With subgroups of 32 in shared memory: attention works as where a device multiplies matrices of F16, in
+  // plain arithmetic, for tests where no device does.
   bool emulate_matrices = false;
   // Lanes of a subgroup that were apart go on together without more ado, as where the device promises it, for
   // tests on devices that do so anyway.
@@ -54,8 +54,8 @@ struct KernelOptions {
   // How many invocations norm an input of whole ternary matrices on a GPU; 0: as suits the model.
   uint32_t row_size = 0;
   HostWeights host_weights = HostWeights::fast;
-  // Overwrite copied weights once they are used, so that whoever is late is found, and let each expert that is
-  // missed take a place on the device.
+  // Overwrite copied weights once they are used, so that whoever is late is found, and let each expert that
+  // is missed take a place on the device.
   bool poison_slots = false;
   bool always_stage = false;  // copy weights to the device even where the host could write them in place
   std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best

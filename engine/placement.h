@@ -75,10 +75,10 @@ struct Budgets {
   bool fives = false;  // as of a Placement
 };
 
-// Fills the device with pieces in the order of their kinds, and of each kind so that the layers which are left
-// out lie as far from each other as they can, the last one among them. A piece that does not fit is left out,
-// and the next one is tried. What is left out lies in host memory as far as there is room, first those that
-// cannot stay in the file, and otherwise in the file. Where there is one memory, it has those first too.
+// Fills the device with pieces in the order of their kinds, and of each kind so that the layers which are
+// left out lie as far from each other as they can, the last one among them. A piece that does not fit is left
+// out, and the next one is tried. What is left out lies in host memory as far as there is room, first those
+// that cannot stay in the file, and otherwise in the file. Where there is one memory, it has those first too.
 // `fixed` lies on the device in any case; on_device is over the budget only where that is, or what cannot
 // stay in the file of one memory, and in_host only where what cannot stay in the file is. With more of a
 // budget on_device never gets less, and read_in_host and read_in_file together never more.

@@ -17,8 +17,8 @@ constexpr double kPieceSeconds = 0.1;
 // A batch has at least as many pieces where weights come over a link: the first of them are on their way
 // while the rest is recorded, and a stop is prompt though it is not known how long the batch takes.
 constexpr size_t kStreamedPieces = 8;
-// A batch of so few tokens is one piece: its blocks are a few dispatches, or one (vk/decode.h), which pieces would
-// divide.
+// A batch of so few tokens is one piece: its blocks are a few dispatches, or one (vk/decode.h), which pieces
+// would divide.
 constexpr uint32_t kFewTokens = 8;
 
 uint32_t checked_context(const Config& config, uint32_t n_ctx) {
@@ -157,7 +157,8 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
 
 // Where states are marked near the end of a prompt of which `kept` tokens are there: in front of what
 // templates put between a question and its answer, which the next turn may have in another form. An odd
-// number of tokens is left to evaluate behind it where all can be one batch, else before it, see next_batch().
+// number of tokens is left to evaluate behind it where all can be one batch, else before it, see
+// next_batch().
 uint32_t DeviceSession::near_end(uint32_t kept, uint32_t last, uint32_t most) const {
   constexpr uint32_t kBehind = 14;  // so that no more than 16 are left, which are a tile of products
   const uint32_t end = last - std::min(last, kBehind);
@@ -165,10 +166,10 @@ uint32_t DeviceSession::near_end(uint32_t kept, uint32_t last, uint32_t most) co
   return !at_once && end > kept && (end - kept) % 2 == 0 ? end - 1 : end;
 }
 
-// What is evaluated at once of the tokens up to `end`: `most` tokens, and none behind a mark, unless the state
-// there can be left on the way and nothing is lost with that before them. A batch of an odd number leaves the
-// state before it where it is, so that a stop costs nothing but the batch. For one token that would be left
-// alone that is not worth it.
+// What is evaluated at once of the tokens up to `end`: `most` tokens, and none behind a mark, unless the
+// state there can be left on the way and nothing is lost with that before them. A batch of an odd number
+// leaves the state before it where it is, so that a stop costs nothing but the batch. For one token that
+// would be left alone that is not worth it.
 Writing DeviceSession::next_batch(uint32_t most, uint32_t end) const {
   const auto begin = static_cast<uint32_t>(tokens_.size());
   const uint32_t mark = snapshots_.batch_end(begin, end), next = snapshots_.batch_end(mark, end);
@@ -192,10 +193,10 @@ uint32_t DeviceSession::cut(uint32_t position) {
   return kept;
 }
 
-// Where the pieces of a batch end, in blocks. On a device that runs ahead the first one is short, so that it has
-// work soon. The next is recorded while it is computed and has twice as many blocks, which takes no longer, and so
-// on: the device never waits. On others a stop is all that pieces are for, and each block is one while it is not known
-// how long these take.
+// Where the pieces of a batch end, in blocks. On a device that runs ahead the first one is short, so that it
+// has work soon. The next is recorded while it is computed and has twice as many blocks, which takes no
+// longer, and so on: the device never waits. On others a stop is all that pieces are for, and each block is
+// one while it is not known how long these take.
 std::vector<size_t> DeviceSession::piece_ends(uint32_t n) const {
   const size_t n_layers = engine_.weights.blocks.size();
   const bool ahead = backend_.runs_ahead();
@@ -212,8 +213,8 @@ std::vector<size_t> DeviceSession::piece_ends(uint32_t n) const {
   return ends;
 }
 
-// Runs blocks one piece after the other. Each is recorded while a device that runs ahead computes the one before.
-// Returns false where a cancel came in between.
+// Runs blocks one piece after the other. Each is recorded while a device that runs ahead computes the one
+// before. Returns false where a cancel came in between.
 bool DeviceSession::run_pieces(std::span<const int32_t> batch, uint32_t position,
                                const std::function<void(Recorder&, size_t begin, size_t end)>& blocks) {
   const std::vector<size_t> ends = piece_ends(static_cast<uint32_t>(batch.size()));
@@ -249,8 +250,8 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, const Writing& writ
   snapshots_.will_write(writing);
 
   const size_t n_layers = engine_.weights.blocks.size();
-  // All logits, or where these take a whole head that may not be needed only the largest: logits() can still find them, but
-  // not those of a run that is watched, which may have been changed.
+  // All logits, or where these take a whole head that may not be needed only the largest: logits() can still
+  // find them, but not those of a run that is watched, which may have been changed.
   const bool leaves_all = copies_logits_ && (knows_all_logits_ || options.observe || options.on_logits);
   const Watch watch = options.observe ? observer_.watch(*options.observe, position, n) : Watch();
   use_place(0);

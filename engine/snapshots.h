@@ -3,8 +3,8 @@
 // a timeline that stays within reach of its cache has no snapshots.
 //
 // States that cannot be cut back at all (KvCache::has_states) are taken in the same way: just before what the
-// cache has of a marked position is overwritten. Such a position has to be where a batch ends, or what the batch
-// is asked to leave (Writing::kept). Marks are then kept apart, since most of them end a batch.
+// cache has of a marked position is overwritten. Such a position has to be where a batch ends, or what the
+// batch is asked to leave (Writing::kept). Marks are then kept apart, since most of them end a batch.
 //
 // Thread rule: as the Backend.
 //

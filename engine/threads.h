@@ -10,8 +10,9 @@
 
 namespace bitnet {
 
-// work(i) for each i below n, at the same time: the first here, each other on a thread of its own or, where none can be had
-// (a limit of processes or of memory), here too. Returns when all are done. Requires: `work` throws nothing.
+// work(i) for each i below n, at the same time: the first here, each other on a thread of its own or, where
+// none can be had (a limit of processes or of memory), here too. Returns when all are done. Requires: `work`
+// throws nothing.
 template <typename Work>
 void on_threads(size_t n, const Work& work) {
   std::vector<std::jthread> threads;

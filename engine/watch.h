@@ -10,8 +10,8 @@
 
 namespace bitnet {
 
-// The features of a row as it is copied, 0 where the layer has no such stage. Of Stage::weights that is the query, from
-// which the host computes the rest.
+// The features of a row as it is copied, 0 where the layer has no such stage. Of Stage::weights that is the
+// query, from which the host computes the rest.
 uint64_t watched_width(const Model& m, Stage stage, size_t layer);
 
 // What one batch leaves of itself, in `to`: for each layer and in it for each stage in their order, rows

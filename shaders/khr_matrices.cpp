@@ -9,8 +9,8 @@
 //
 //   khr_matrices [--hide] IN.spv OUT.spv         which may be the same file
 //
-// With --hide the module only loses the name of the extension, so that spirv-opt optimises it; afterwards it is rewritten
-// as any other.
+// With --hide the module only loses the name of the extension, so that spirv-opt optimises it; afterwards it
+// is rewritten as any other.
 #include <cstdio>
 #include <map>
 #include <set>

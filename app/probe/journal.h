@@ -23,8 +23,8 @@ class Journal {
  public:
   using IsRecord = std::function<bool(const nlohmann::ordered_json&)>;
 
-  // Goes on with the files of this job of n_rows rows of row_floats values, or begins anew. A line whose record is none,
-  // as `is_record` says, ends what is gone on from. Requires: make_room was called.
+  // Goes on with the files of this job of n_rows rows of row_floats values, or begins anew. A line whose
+  // record is none, as `is_record` says, ends what is gone on from. Requires: make_room was called.
   Journal(const std::string& path, const std::string& job, size_t n_rows, size_t row_floats,
           const IsRecord& is_record);
 

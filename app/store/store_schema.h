@@ -15,8 +15,8 @@ constexpr int kApplicationId = 0x42436874;  // "BCht"
 
 // Makes or migrates the tables. Before a migration, a copy of the older database is written beside it. Each
 // migration is one transaction that also raises user_version. Throws Error(database) for a newer or a foreign
-// database, and for one whose tables, indexes, views or triggers are not those that this program makes, beside
-// tables of other names.
+// database, and for one whose tables, indexes, views or triggers are not those that this program makes,
+// beside tables of other names.
 void prepare_schema(Database& db);
 
 // The same for a database that nobody may write: throws for an older one, too.

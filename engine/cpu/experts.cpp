@@ -1,8 +1,8 @@
-// Feed-forwards of experts. `route` chooses the experts of each token and lists the pairs (kernel_operands.h, Picked)
-// by expert. For one token a unit makes some rows of one of its experts; for a batch it makes a tile of rows
-// of one expert for all pairs that the expert has. The inputs of a batch are rounded once a token and copied
-// to where they lie in the order of that list, so that those of an expert are neighbours. What is between the
-// two products stays in that order.
+// Feed-forwards of experts. `route` chooses the experts of each token and lists the pairs (kernel_operands.h,
+// Picked) by expert. For one token a unit makes some rows of one of its experts; for a batch it makes a tile
+// of rows of one expert for all pairs that the expert has. The inputs of a batch are rounded once a token and
+// copied to where they lie in the order of that list, so that those of an expert are neighbours. What is
+// between the two products stays in that order.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

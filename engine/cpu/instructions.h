@@ -1,6 +1,7 @@
-// Which instructions functions of a file may use: those between USE_INSTRUCTIONS("avx2,fma") and USE_BASE_INSTRUCTIONS may
-// use these, and only what a CPU is known to have may call them. Headers that other files include stay outside, so
-// that none of these calls a copy of an inline function that its CPU cannot run.
+// Which instructions functions of a file may use: those between USE_INSTRUCTIONS("avx2,fma") and
+// USE_BASE_INSTRUCTIONS may use these, and only what a CPU is known to have may call them. Headers that other
+// files include stay outside, so that none of these calls a copy of an inline function that its CPU cannot
+// run.
 #pragma once
 
 #define BITNET_PRAGMA(...) _Pragma(#__VA_ARGS__)

@@ -185,8 +185,9 @@ struct CpuKernels {
   // Up to so many tokens fives_rows is faster than tile_product.
   uint32_t fives_row_tokens = 16;
 
-  // The group_layout (n_in is a multiple of 64). The sums are those of rounded(codes . inputs - sum of inputs,
-  // scale * fixed * factor) over the groups of 64 inputs, where rounded(t, f) is round_half_even(float(t) * f).
+  // The group_layout (n_in is a multiple of 64). The sums are those of rounded(codes . inputs - sum of
+  // inputs, scale * fixed * factor) over the groups of 64 inputs, where rounded(t, f) is
+  // round_half_even(float(t) * f).
   //
   // sums [n_bands][kBandRows] of each token, `stride` of them from one to the next
   void (*group_rows)(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, uint32_t n_tokens,

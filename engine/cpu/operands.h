@@ -59,8 +59,8 @@ class Operands {
   }
   uint32_t rows() const { return rows_; }
   const Part& part(size_t i) const { return parts_[i]; }
-  // Rows that a unit takes a multiple of, and the bytes of a row. A single band of short rows would be done so
-  // soon that what a unit costs besides shows.
+  // Rows that a unit takes a multiple of, and the bytes of a row. A single band of short rows would be done
+  // so soon that what a unit costs besides shows.
   uint32_t rows_together() const {
     constexpr uint64_t kShort = 1024;
     return groups_ || fives_ ? (row_bytes() < kShort ? 2 : 1) * kBandRows : 8;

@@ -131,8 +131,8 @@ class ThreadPool {
   struct alignas(64) Own {
     Scratch scratch = Scratch(1);
     uint64_t prepared = 0;  // the number of the last step that it prepared
-    // Inputs of the next step and weights of the next one that has any, and how much of them was fetched. They
-    // may be out of date, or no longer there: fetching does no harm then.
+    // Inputs of the next step and weights of the next one that has any, and how much of them was fetched.
+    // They may be out of date, or no longer there: fetching does no harm then.
     struct Run {
       const std::byte* begin = nullptr;
       size_t bytes = 0, fetched = 0;

@@ -21,9 +21,9 @@ enum class Layout {
   // 16)][n_in / scale_every][16 rows]. Rows past the end have codes of 1 and scales of 0.
   groups16,
   // As groups16 in 1.6 bits, for CPUs that look bytes up in tables (trits too, without scales), and for host
-  // memory from which a GPU copies them (its scales are as in its own layout): [ceil(rows / 16)] bands, each of [n_in /
-  // 320][16][16 rows][4 bytes] and of what is left of n_in as in groups16. Byte b of word i of a row holds
-  // the elements 4 i + b of five groups of 64: c0 + 3 c1 + 9 c2 + 28 c3 + 84 c4.
+  // memory from which a GPU copies them (its scales are as in its own layout): [ceil(rows / 16)] bands, each
+  // of [n_in / 320][16][16 rows][4 bytes] and of what is left of n_in as in groups16. Byte b of word i of a
+  // row holds the elements 4 i + b of five groups of 64: c0 + 3 c1 + 9 c2 + 28 c3 + 84 c4.
   fives16,
   // Quantised dense rows (Q8_0, Q4_0, ...), codes and scales apart, in as many bits as in the file. blocks.h
   // has what they mean. `blocks` is for Vulkan: pack_blocks.h.

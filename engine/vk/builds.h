@@ -1,5 +1,5 @@
-// Which build of a kernel a device takes (shaders/kernels.cmake). For the functions of VulkanKernels that have
-// a device `d` and an `integer_dot`.
+// Which build of a kernel a device takes (shaders/kernels.cmake). For the functions of VulkanKernels that
+// have a device `d` and an `integer_dot`.
 #pragma once
 
 #define SUBGROUPS(name) d.shared_subgroups() ? Shader::name##_shared : Shader::name

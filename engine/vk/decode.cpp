@@ -18,8 +18,8 @@ constexpr uint64_t kTaggedBytes = 8;  // of a value beside its tag
 // stage that it waits for may read its weights over a link.
 constexpr uint32_t kMostPolls = 1 << 20, kMostPollsOverALink = 10 << 20;
 
-// Where each set of rows is a workgroup, a stage of more rows than this, a head, would norm its input too often: it has
-// kernels of its own.
+// Where each set of rows is a workgroup, a stage of more rows than this, a head, would norm its input too
+// often: it has kernels of its own.
 constexpr uint32_t kMostRows = 1 << 15;
 
 // How many sets of rows a workgroup of a product takes, where n_groups would take one each. A product that
@@ -30,8 +30,9 @@ uint32_t passes_of(const DecodeStage& s) {
   return s.kind == STAGE_LINEAR_ADD && all_are_busy ? 1 : passes;
 }
 
-// Divides `spans` of so many sets of rows among as many workgroups as run at a time. Those that begin first take one
-// more; the last, which begin when the stage before has ended, have less to do and are ready with the others.
+// Divides `spans` of so many sets of rows among as many workgroups as run at a time. Those that begin first
+// take one more; the last, which begin when the stage before has ended, have less to do and are ready with
+// the others.
 void spread(DecodeStage& s, uint32_t spans, uint32_t sets) {
   s.n_groups = std::min(kGroupsAtOnce, spans);
   const uint32_t most = ceil_div(spans, s.n_groups);
@@ -65,8 +66,8 @@ Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer,
   std::memset(stuck_.mapped().data(), 0, sizeof(uint32_t));
 }
 
-// In a chain of groups a workgroup takes many sets of the head's rows (passes_of()) behind the last block, which is faster
-// than two dispatches more.
+// In a chain of groups a workgroup takes many sets of the head's rows (passes_of()) behind the last block,
+// which is faster than two dispatches more.
 bool Decode::takes(const DecodeStages& stages) const {
   const bool takes_heads =
       chained_ && stages.n_tokens_ == 1 && stages.shape().weights.layout == Layout::groups;
@@ -152,7 +153,8 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
       s.n_passes = ceil_div(s.n_passes, rows.passes) * rows.passes;
       const uint32_t spans = ceil_div(s.n_groups, rows.passes);
       s.n_groups = ceil_div(s.n_groups, s.n_passes);
-      // A product that only gives its results leaves more multiprocessors to the stage behind, which is worth more.
+      // A product that only gives its results leaves more multiprocessors to the stage behind, which is worth
+      // more.
       if (n_tokens == 1 && s.kind != STAGE_LINEAR && s.n_passes > rows.passes) spread(s, spans, rows.passes);
       // Where that leaves workgroups for it, tokens are divided among them too.
       const uint32_t parts = s.kind == STAGE_GATE_UP ? 1 : std::max(1U, kGroupsAtOnce / s.n_groups);

@@ -149,8 +149,8 @@ class Decode {
   DecodeDispatches prepare(DecodeStages stages);
   const VulkanBuffer& stuck() const { return stuck_; }  // binding 4
 
-  // Memory for what attention of a few tokens finds in chunks of keys, of so many bytes. All programs share it.
-  // Nullopt where that would take too much of the device's.
+  // Memory for what attention of a few tokens finds in chunks of keys, of so many bytes. All programs share
+  // it. Nullopt where that would take too much of the device's.
   std::optional<AttentionScratch> scratch(uint64_t bytes);
 
   // Throws Error(device) if a workgroup of a submission that has ended gave up waiting.

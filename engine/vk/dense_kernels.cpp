@@ -26,9 +26,9 @@ uint32_t tile_bytes(const Specialisation& c, const BlockType& type) {
   return std::max(step, rows * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * parts * 4);
 }
 
-// The tile of blocks_matmul_matrix, measured on an H200. Units of 16 leave no registers for parts, and minima few.
-// Of few tokens the larger tiles would be half empty. Two of them are for products of which an H200 then has
-// one tile on nearly each of its multiprocessors.
+// The tile of blocks_matmul_matrix, measured on an H200. Units of 16 leave no registers for parts, and minima
+// few. Of few tokens the larger tiles would be half empty. Two of them are for products of which an H200 then
+// has one tile on nearly each of its multiprocessors.
 std::optional<Specialisation> blocks_tile(const Device& device, const BlockType& type, uint64_t outputs,
                                           uint32_t tokens) {
   constexpr uint64_t kFew = 400'000;

@@ -140,8 +140,8 @@ struct VulkanKernels {
   const Kernel& rope_store_kv(const AttentionInput& input, const AttentionShape& shape);
   // Whether attention multiplies matrices of F16. Its last bits then differ, but not between its kernels.
   bool attends_in_matrices(const AttentionShape& shape) const;
-  // A workgroup takes `heads` heads, which share keys, of `tokens` tokens; `parts` of them divide the features of
-  // a result. `split`: the chunks of keys are divided among workgroups, for kFewTokens at most.
+  // A workgroup takes `heads` heads, which share keys, of `tokens` tokens; `parts` of them divide the
+  // features of a result. `split`: the chunks of keys are divided among workgroups, for kFewTokens at most.
   struct Attention {
     const Kernel& kernel;
     uint32_t heads, tokens, parts;

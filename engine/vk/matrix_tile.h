@@ -20,10 +20,9 @@ struct MatrixTile {
   uint32_t parts = 1;                       // times as many, which divide the inputs: CONSTANT_PARTS
 };
 
-// The constants of the tile for `outputs` sums: of those of `tiles`, from small to large, for which the device
-// has enough invocations and shared memory, the first that is meant for as many, or the last. `shared_bytes`
-// tells what a kernel with these constants takes.
-// Requires: the device has int8 matrices.
+// The constants of the tile for `outputs` sums: of those of `tiles`, from small to large, for which the
+// device has enough invocations and shared memory, the first that is meant for as many, or the last.
+// `shared_bytes` tells what a kernel with these constants takes. Requires: the device has int8 matrices.
 std::optional<Specialisation> matrix_tile(const Device& device, std::span<const MatrixTile> tiles,
                                           uint64_t outputs,
                                           const std::function<uint32_t(const Specialisation&)>& shared_bytes);

@@ -85,8 +85,9 @@ std::optional<MatrixShape> find_int8_matrix(std::span<const VkCooperativeMatrixP
   return std::nullopt;
 }
 
-// Whether there is the multiplication of F16 with sums in f32 that attention has, by subgroups of as many lanes as its
-// kernels expect. With less shared memory the blocks of a token would be no chain, which is worth more.
+// Whether there is the multiplication of F16 with sums in f32 that attention has, by subgroups of as many
+// lanes as its kernels expect. With less shared memory the blocks of a token would be no chain, which is
+// worth more.
 bool has_half_matrix(const PhysicalDevice& d, std::span<const VkCooperativeMatrixPropertiesKHR> all) {
   constexpr uint32_t kLeastSharedMemory = 48 << 10;
   if (d.subgroups.size != 2 * HALF_SIDE || !d.subgroups.usable ||

@@ -132,8 +132,8 @@ class VulkanRecorder : public Recorder {
   void decode_collected();
   void dispatch_gates(const FloatGates& gates);
   bool is_router(const Matrix& w, const In& in, const Out& out, uint32_t n) const;
-  // Whether the first or the second product of experts goes on with those that are recorded so far. The second
-  // is false where these cannot be stages.
+  // Whether the first or the second product of experts goes on with those that are recorded so far. The
+  // second is false where these cannot be stages.
   bool first_goes_on(const Matrix& w, const In& in, const Out& out, const Picked& picked);
   bool second_in_stages(const Matrix& w, const In& in, const Out& out, const Picked& picked);
   void dispatch_route(const Routing& routing, const Picked& picked, uint32_t n);

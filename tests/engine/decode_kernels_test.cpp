@@ -59,8 +59,8 @@ TEST_P(Kernels, ALinearHasTheBitsOfItsSteps) {
     }
 }
 
-// More tokens than ROUNDED_HERE, whose vectors stages of their own round: as wide as they are, they divide a row as
-// the other kernels do.
+// More tokens than ROUNDED_HERE, whose vectors stages of their own round: as wide as they are, they divide a
+// row as the other kernels do.
 TEST_P(Kernels, ALinearOfSixTokensHasTheBitsOfItsSteps) {
   if (GetParam().row_size == 0 && GetParam().name != "GpuInteger") GTEST_SKIP() << "others show the same";
   constexpr uint32_t kRows = 70, kTokens = 6;

@@ -1,4 +1,5 @@
-// Tests who gets places for experts: what is used, and nobody where that would cost more of the link than it saves.
+// Tests who gets places for experts: what is used, and nobody where that would cost more of the link than it
+// saves.
 #include "engine/expert_cache.h"
 
 #include <gtest/gtest.h>

@@ -177,8 +177,8 @@ TEST(Placement, PiecesOfAModelAreAllThatItsPlanHasBesideWhatIsFixed) {
   EXPECT_EQ(read, plan.projections + plan.head);
 }
 
-// With more room there are more places, until all experts lie on the device. Without room for all in host memory
-// matrices are placed as a whole.
+// With more room there are more places, until all experts lie on the device. Without room for all in host
+// memory matrices are placed as a whole.
 TEST(Placement, ExpertsThatDoNotAllFitGetPlacesInEachMatrix) {
   constexpr uint32_t kLayers = 5, kExperts = 16, kUsed = 4;
   const std::vector<GgufTensor> tensors(2 + 3 * kLayers);

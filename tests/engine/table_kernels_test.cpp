@@ -225,8 +225,8 @@ TEST_P(Kernels, AShortlistedHeadHasTheLargestLogits) {
     }
 }
 
-// One token is sampled from the rows that the shortlist leaves: a few; nearly all of them; or more than it has room for, when
-// that is left to the host.
+// One token is sampled from the rows that the shortlist leaves: a few; nearly all of them; or more than it
+// has room for, when that is left to the host.
 TEST_P(Kernels, AShortlistedHeadSamplesFromWhatItFinds) {
   if (!backend->runs_ahead()) GTEST_SKIP() << "the host samples for this device";
   constexpr uint32_t kEmbd = 192;

@@ -126,8 +126,8 @@ TEST_F(ChatTest, AnAnswerThatAnotherProgramIsWritingIsMarked) {
   EXPECT_THAT(front.log, testing::Not(HasSubstr("elsewhere")));
 }
 
-// Of the 16 experts of each layer half have a place on the device, so that 4 MiB a token are expected to come over the
-// link; but those that are used most have one: 6 of 96 were missed, and 2 were copied.
+// Of the 16 experts of each layer half have a place on the device, so that 4 MiB a token are expected to come
+// over the link; but those that are used most have one: 6 of 96 were missed, and 2 were copied.
 TEST_F(ChatTest, FiguresTellWhatAnAnswerReadOfExperts) {
   script.placement.pieces = {{.kind = WeightPiece::Kind::experts, .read = 8 << 20, .n_expert = 16, .n_used = 4}};
   script.placement.read_in_host = (4 << 20) + (1 << 20);

@@ -1,5 +1,5 @@
-// Tests what a chat does while its database cannot be written, when it can be again, and when its file is gone
-// or another: nothing is lost, and no number means another conversation than the one that was shown.
+// Tests what a chat does while its database cannot be written, when it can be again, and when its file is
+// gone or another: nothing is lost, and no number means another conversation than the one that was shown.
 #include <gmock/gmock.h>
 
 #include <filesystem>
