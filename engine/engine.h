@@ -145,8 +145,8 @@ struct SessionStats {
   double prefill_seconds = 0;
   uint64_t decode_tokens = 0;
   double decode_seconds = 0;
-  uint64_t drafted_tokens = 0;    // that were guessed and evaluated
-  uint64_t right_tokens = 0;      // of these, that came
+  uint64_t drafted_tokens = 0;  // that were guessed and evaluated
+  uint64_t right_tokens = 0;    // of these, that came
   // Tokens of a pass that a GPU computed otherwise than one by one, behind which nothing is guessed.
   uint32_t differing_pass = 0;
   uint32_t token_dispatches = 0;  // kernels that a GPU is given for a token; 0 on the CPU

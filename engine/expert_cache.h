@@ -43,8 +43,8 @@ class ExpertCache {
   const Copies copies_;
   std::vector<float> weight_;  // of each expert, times now_
   std::vector<uint32_t> place_of_, expert_at_;
-  float now_ = 1;   // what a use counts: it grows, so that nothing else has to fade
-  float saved_;     // reads, that copies may still cost
+  float now_ = 1;  // what a use counts: it grows, so that nothing else has to fade
+  float saved_;    // reads, that copies may still cost
   uint32_t hits_ = 0;
 };
 

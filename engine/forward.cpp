@@ -138,7 +138,8 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
     const auto& [at, delta, ffn, per_layer, scale] = m.blocks[i];
     const Model::Change& change = m.changes.empty() ? unchanged : m.changes[i];
 
-    watch.made(r, i, Stage::input, [&, &pre = at.pre](const Buffer& y) { r.norm(*a.x, 0, pre, c.n_embd, y, n); });
+    watch.made(r, i, Stage::input,
+               [&, &pre = at.pre](const Buffer& y) { r.norm(*a.x, 0, pre, c.n_embd, y, n); });
     if (delta)
       record_delta(r, m, i, a, cache, n, keep);
     else
@@ -192,7 +193,7 @@ namespace {
 struct Widest {
   uint64_t input = 0, qkv = 0, o = 0, h = 0, gate = 0;  // features of a token
   uint64_t delta_channels = 0, delta_heads = 0;         // of values
-  uint64_t head_floats = 0;                             // what a chunk of keys leaves of heads (AttentionScratch)
+  uint64_t head_floats = 0;              // what a chunk of keys leaves of heads (AttentionScratch)
   uint64_t pairs = 1, expert_input = 0;  // rows of a token that go into experts, and their features
   bool blocks = false, floats = false, post = false, scaled = false, rest = false;
   uint64_t turned = 0;   // features of inputs that are rotated

@@ -81,10 +81,10 @@ struct Matrix {
   Input input = Input::int8_row;
   uint32_t scale_every = 0;  // of the layouts of groups: inputs of a row that share a scale, a multiple of 64
   float fixed = 0;           // of the same
-  std::array<Part, 3> parts;  // those in use come first
-  BufferPtr codes;            // as the layout has them; null where the parts have their own
-  bool in_fives = false;      // the codes lie in Layout::fives16, which a GPU expands (vk/stream.h)
-  BufferPtr scales;           // of the layouts of groups
+  std::array<Part, 3> parts;            // those in use come first
+  BufferPtr codes;                      // as the layout has them; null where the parts have their own
+  bool in_fives = false;                // the codes lie in Layout::fives16, which a GPU expands (vk/stream.h)
+  BufferPtr scales;                     // of the layouts of groups
   std::array<BufferPtr, 3> part_codes;  // trits on a backend that adopts: as codes, of each part
   uint32_t in_file = kNotInFile;        // a piece of the backend's WeightReader: the buffers are its place
   BufferPtr bias;                       // [rows] f32, added to the product before the activation, or null
@@ -144,8 +144,8 @@ struct Quantised {
   BufferPtr y{};       // [rows][n] f32, normed and not rounded; for Input::float_row
   BufferPtr scales{};  // [rows][n / unit_of_input] f32, e; for int8_units (and 1 for int8_row on the CPU)
   BufferPtr turned{};  // [rows][n] f32, normed and rotated; for a Rotation
-  BufferPtr rest_q{};                     // for int16_units
-  BufferPtr rest_info{}, rest_sums16{};   // for these in blocks and blocks16
+  BufferPtr rest_q{};  // for int16_units
+  BufferPtr rest_info{}, rest_sums16{};  // for these in blocks and blocks16
   BufferPtr gate_up{};  // [rows][rows of w] f32, which Vulkan needs for a gated product of these
 };
 
@@ -233,7 +233,7 @@ struct AttentionShape {
   float scale = 0;        // of the scores q k; 0: 1 / sqrt(head_dim)
   uint32_t window = 0;    // keys that a token sees, its own included; 0: all
   AttentionRows rows = AttentionRows::qkv;
-  bool halves = true;     // may be computed in matrices of F16, with sums in f32, where a device multiplies such
+  bool halves = true;  // may be computed in matrices of F16, with sums in f32, where a device multiplies such
 
   // Heads of a row of qkv.
   uint32_t row_heads() const {

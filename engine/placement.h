@@ -55,7 +55,7 @@ struct Placement {
   uint32_t expert_places = 0;
   uint64_t expert_bytes = 0;  // of all these places
   uint64_t head_copy = 0;     // of MemoryPlan, where a GPU has room for it; in on_device
-  uint64_t slots = 0;   // bytes of each of kWeightSlots, which are in on_device; 0: there are none
+  uint64_t slots = 0;         // bytes of each of kWeightSlots, which are in on_device; 0: there are none
   uint64_t places = 0;  // bytes of each of kWeightPlaces, which are in none of the sums; 0: there are none
   uint64_t for_reading = 0;  // bytes of all places, and of what readers have
   uint64_t on_device = 0, in_host = 0, in_file = 0;

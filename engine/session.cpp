@@ -297,8 +297,7 @@ bool DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
   for (uint32_t row = 0; row < n; row += kMaxLogitRows) {
     if (cancelled_) return false;
     const uint32_t rows = std::min(kMaxLogitRows, n - row);
-    const auto program =
-        backend_.record([&](Recorder& r) { record_rows(r, row, rows, Leaves::logits); });
+    const auto program = backend_.record([&](Recorder& r) { record_rows(r, row, rows, Leaves::logits); });
     backend_.run(*program, first_position, {});
     for (uint32_t i = 0; i < rows; ++i)
       options.on_logits(first_position + row + i, {logits + size_t{i} * n_vocab, n_vocab});

@@ -161,7 +161,7 @@ class DeviceSession : public Session {
   std::vector<Outcome> outcomes_;
   struct Last {
     size_t outcome = 0;
-    uint32_t row = 0, rows = 1;  // of the first outcome
+    uint32_t row = 0, rows = 1;          // of the first outcome
     std::optional<uint32_t> x_row = {};  // of Activations::x, which has the token's
   };
   Last last_;              // where the outcome of the timeline's last token is
@@ -175,7 +175,7 @@ class DeviceSession : public Session {
   };
   DecodePrograms record_decode(bool sample);
   DecodePrograms greedy_;
-  DecodePrograms sampled_;  // and the buffers below: made when first needed
+  DecodePrograms sampled_;                  // and the buffers below: made when first needed
   std::unique_ptr<Program> sample_logits_;  // of the first outcome
   SamplingBuffers sampling_;
   BufferPtr
@@ -183,8 +183,8 @@ class DeviceSession : public Session {
   const bool copies_logits_;                // to the host with every token that it chooses: not on the CPU,
   std::unique_ptr<Program> decode_logits_;  // which reads them where they are; then this is null
   Program& token_program() { return copies_logits_ ? *decode_logits_ : *greedy_.first; }
-  std::vector<TokenLogit> largest_;         // reused
-  const bool knows_all_logits_;             // which head_and_choose leaves
+  std::vector<TokenLogit> largest_;  // reused
+  const bool knows_all_logits_;      // which head_and_choose leaves
   bool can_draft_;
   DraftLength draft_length_;
   // Passes over so many tokens with the head for the first kMaxLogitRows of them, by what that leaves; and

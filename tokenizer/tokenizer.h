@@ -74,8 +74,8 @@ class Tokenizer {
   std::string_view token_bytes(int32_t id) const;  // of one token; of a special one its text
 
   int32_t n_vocab() const;
-  int32_t bos() const;  // -1 if there is none
-  int32_t eos() const;  // -1 if there is none
+  int32_t bos() const;                              // -1 if there is none
+  int32_t eos() const;                              // -1 if there is none
   bool add_bos() const;                             // whether a prompt begins with BOS
   bool is_control(int32_t id) const;                // a control token or the unknown token
   int32_t find(std::string_view token_text) const;  // the id of a special token, or -1

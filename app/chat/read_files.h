@@ -17,8 +17,8 @@ namespace bitnet {
 struct AttachedFile {
   std::string name;
   std::string text;
-  size_t tokens = 0;  // 0: not known yet
-  std::string path;   // as the person named it
+  size_t tokens = 0;   // 0: not known yet
+  std::string path;    // as the person named it
   bool named = false;  // by the message, as @path
 };
 
@@ -39,7 +39,7 @@ class ReadFiles {
   bool has(std::string_view path) const;  // put in by add() or put_back()
   // Of all of them, but the one of this path that add() put in; those that were not counted yet are left out.
   size_t tokens(std::string_view without = {}) const;
-  std::string list() const;               // a line for each
+  std::string list() const;  // a line for each
 
   // Each of these tells the front end what is in the next turn now.
   // In place of one of the same path. 0 tokens where no model was there to ask.

@@ -93,7 +93,8 @@ void write_prompt_logits(const Options& options, const RunningModel& model, std:
 }  // namespace
 
 RunningModel open_for_prompt(const Options& options, const PromptText* prompt) {
-  const ModelInfo info = read_model_info(*open_model(find_model(options.model, options.model_folders)), options.activation);
+  const ModelInfo info =
+      read_model_info(*open_model(find_model(options.model, options.model_folders)), options.activation);
   Options named = options;
   if (prompt != nullptr) named.tokens = prompt->ids;
   check_tokens(named, info);

@@ -131,8 +131,8 @@ class TemplateProbe {
     size_t n_done = 0, n_tokens = 0, n_reused = 0;
     keeper.read(*session, rows_[order[0]].prompt.ids, false);  // which tells how wide rows are
     a_position_ = shape_.n_layers * keeper.width();
-    journal_ =
-        std::make_unique<Journal>(part_path(), job_text(), rows_.size(), a_position_ * job_.positions.size(), is_record);
+    journal_ = std::make_unique<Journal>(part_path(), job_text(), rows_.size(),
+                                         a_position_ * job_.positions.size(), is_record);
     const size_t before = journal_->done().size();
     for (const size_t i : order) {
       if (journal_->done().contains(i)) continue;

@@ -24,7 +24,7 @@ class PullWatcher {
 };
 
 struct PullStopped {  // thrown where keep_going() said false
-  bool kept = true;  // the same call continues with what came
+  bool kept = true;   // the same call continues with what came
 };
 
 // How many bytes come in a second, of late.

@@ -32,7 +32,7 @@ struct StoredConversation {
   int64_t updated = 0;
   int64_t messages = 0;  // of the whole tree
   bool archived = false;
-  bool once = false;  // a question of the command line (-p), which -c and the picker leave out
+  bool once = false;               // a question of the command line (-p), which -c and the picker leave out
   std::optional<int64_t> deleted;  // since when it is in the trash
 };
 

@@ -101,7 +101,7 @@ class Store {
   void set_leaf(int64_t conversation, std::optional<int64_t> leaf);
   bool set_archived(int64_t conversation, bool archived);  // false if there is none
   void set_once(int64_t conversation, bool once);
-  bool remove_conversation(int64_t id);                    // false if there was none
+  bool remove_conversation(int64_t id);  // false if there was none
   // Throws Error(usage) for more words than are worth looking for.
   std::vector<SearchHit> search(std::string_view words, int64_t at_most);
 

@@ -13,7 +13,7 @@
 namespace bitnet {
 namespace {
 
-constexpr size_t kAhead = 4;      // so many screens are laid out at once above the view
+constexpr size_t kAhead = 4;  // so many screens are laid out at once above the view
 
 struct BlockLook {
   const char* first;

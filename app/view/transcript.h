@@ -84,13 +84,13 @@ class TranscriptView {
     bool hidden = false;  // an answer that is still being thought about
     size_t tokens = 0;    // of a thought
     bool changed = true;
-    MarkdownFlow flow;      // lays out an answer
+    MarkdownFlow flow;  // lays out an answer
     // Of an unfolded thought that grows: bytes whose rows will not change, and these rows.
     size_t settled_text = 0;
     size_t settled_rows = 0;         // 0: it is not laid out
     Join settled_join = Join::none;  // of the row behind them
-    size_t first_code = 1;  // number of its first code block
-    size_t codes = kNone;   // number of its code blocks; kNone: not counted yet
+    size_t first_code = 1;           // number of its first code block
+    size_t codes = kNone;            // number of its code blocks; kNone: not counted yet
     std::vector<Row> rows;
     bool gap_before = true;
     size_t first_row = 0;  // its first row or gap, counted from that of first_laid_

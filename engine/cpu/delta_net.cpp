@@ -102,7 +102,7 @@ void CpuRecorder::delta_net(const Buffer& qkvz, const Buffer& gates, const Delta
 
 void CpuRecorder::multiply_sigmoid(const Buffer& y, const Buffer& gate, uint32_t n_values) {
   step(ceil_div(n_values, kGatesAUnit), [&k = k_, y = data_of<float>(y), gate = data_of<const float>(gate),
-                                          n_values](uint32_t unit, CacheLine*) {
+                                         n_values](uint32_t unit, CacheLine*) {
     const uint32_t begin = unit * kGatesAUnit;
     k.times_sigmoid(gate + begin, std::min(n_values - begin, kGatesAUnit), y + begin);
   });

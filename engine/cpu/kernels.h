@@ -77,9 +77,9 @@ constexpr float kRestSteps = 254;  // of Input::int16_units, in a step of int8
 // The rounded inputs of one token, or of some one after the other. A unit is 64 inputs for ternary rows, 32
 // for blocks.
 struct UnitInputs {
-  const int8_t* q;       // [n_in], -127 to 127; with Input::int8_row also -128
-  const int32_t* sums;   // of the inputs: [n_in / 64] for ternary rows, [n_in / 16] for blocks
-  const float* factors;  // [n_in / unit], by which what a unit gives is multiplied
+  const int8_t* q;               // [n_in], -127 to 127; with Input::int8_row also -128
+  const int32_t* sums;           // of the inputs: [n_in / 64] for ternary rows, [n_in / 16] for blocks
+  const float* factors;          // [n_in / unit], by which what a unit gives is multiplied
   const int8_t* rest = nullptr;  // [n_in]: an input of a ternary row is kRestSteps * q + rest; null: it is q
 };
 

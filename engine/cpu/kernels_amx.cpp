@@ -210,9 +210,9 @@ void multiply_band(const UnitTile& w, uint32_t row, const UnitInputs& in, uint32
       __m512i more = rounded(exact, _mm512_mul_ps(d, factor));
       if constexpr (kMin) {
         const int32_t* of_token = in.sums + size_t{w.n_in} / 16 * t + size_t{u} * (kUnit / 16);
-        more = _mm512_sub_epi32(
-            more, rounded(_mm512_cvtepi32_ps(_mm512_set1_epi32(of_token[0] + of_token[1])),
-                          _mm512_mul_ps(m, factor)));
+        more =
+            _mm512_sub_epi32(more, rounded(_mm512_cvtepi32_ps(_mm512_set1_epi32(of_token[0] + of_token[1])),
+                                           _mm512_mul_ps(m, factor)));
       }
       to = _mm512_add_epi32(to, more);
     };
@@ -250,7 +250,7 @@ void multiply_units(const UnitTile& w, const UnitInputs& in, uint32_t n_tokens, 
     const auto some = [&](auto tokens) {
       for (uint32_t row = 0; row < kTileRows; row += kBandRows)
         multiply_band<kUnit, kMin, kRest>(w, row, inputs_from(in, t, w.n_in, kSumEvery, kInputUnit), n,
-                                   sums + t * kTileRows, tokens);
+                                          sums + t * kTileRows, tokens);
     };
     if (n > kTileTokens / 2)
       some(std::make_index_sequence<kTileTokens>());

@@ -79,9 +79,9 @@ void CpuRecorder::multiply(const Matrix& w, const Quantised& q, const Out& out, 
   const Operands operands(w);
   const Inputs inputs(q, own_);
   const uint32_t rows = operands.rows();
-  const auto output = [sums_to, rows, y = data_of<float>(out.y)](
-                          const Operands& operands, uint32_t first, uint32_t last, const Operands::Part& part,
-                          uint32_t t, const int32_t* sums) {
+  const auto output = [sums_to, rows, y = data_of<float>(out.y)](const Operands& operands, uint32_t first,
+                                                                 uint32_t last, const Operands::Part& part,
+                                                                 uint32_t t, const int32_t* sums) {
     sums_to(sums, last - first, operands.q_sum(t), operands.factor(part, t), y + size_t{t} * rows + first);
   };
   if (n > operands.row_tokens(k_)) {

@@ -141,8 +141,8 @@ class Operands {
   void multiply_tile(const CpuKernels& k, uint8_t* tile, uint32_t token, uint32_t n_tokens,
                      int32_t* sums) const {
     if (!groups_) return k.tile_product(tile, n_in_, in_.q + size_t{token} * n_in_, n_tokens, sums);
-    k.group_tile({tile, tile_scales(tile), n_in_, scale_every_}, in_.groups(token, n_in_, has_rest_), n_tokens,
-                 sums);
+    k.group_tile({tile, tile_scales(tile), n_in_, scale_every_}, in_.groups(token, n_in_, has_rest_),
+                 n_tokens, sums);
   }
 
  private:

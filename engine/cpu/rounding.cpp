@@ -188,7 +188,7 @@ Rounded Rounding::own(CacheLine* memory) const {
   auto* e = reinterpret_cast<float*>(factors);
   TokenScale* rest_info = rest_ ? info + own_tokens_ : nullptr;
   if (made_)
-    return {made_->q(),      info,      made_->sums(),      made_->sums(),     e, nullptr,
+    return {made_->q(),      info,      made_->sums(),       made_->sums(), e, nullptr,
             made_->rest_q(), rest_info, made_->rest_sums16()};
   CacheLine* q = factors + own_factor_lines();
   const auto sums_of = [&](CacheLine* rows) {
@@ -219,11 +219,12 @@ void Rounding::run_own(CacheLine* memory) const {
 
 Inputs::Inputs(const Quantised& q, const std::shared_ptr<const Rounding>& own) : own_(own) {
   const auto data = [](const BufferPtr& buffer) { return buffer ? data_of<std::byte>(*buffer) : nullptr; };
-  buffers_ = {reinterpret_cast<int8_t*>(data(q.q)),          reinterpret_cast<TokenScale*>(data(q.info)),
-              reinterpret_cast<int32_t*>(data(q.sums)),      reinterpret_cast<int32_t*>(data(q.sums16)),
-              reinterpret_cast<float*>(data(q.scales)),      reinterpret_cast<float*>(data(q.y)),
-              reinterpret_cast<int8_t*>(data(q.rest_q)),     reinterpret_cast<TokenScale*>(data(q.rest_info)),
-              reinterpret_cast<int32_t*>(data(q.rest_sums16))};
+  buffers_ = {
+      reinterpret_cast<int8_t*>(data(q.q)),           reinterpret_cast<TokenScale*>(data(q.info)),
+      reinterpret_cast<int32_t*>(data(q.sums)),       reinterpret_cast<int32_t*>(data(q.sums16)),
+      reinterpret_cast<float*>(data(q.scales)),       reinterpret_cast<float*>(data(q.y)),
+      reinterpret_cast<int8_t*>(data(q.rest_q)),      reinterpret_cast<TokenScale*>(data(q.rest_info)),
+      reinterpret_cast<int32_t*>(data(q.rest_sums16))};
 }
 
 }  // namespace bitnet::cpu

@@ -182,8 +182,7 @@ void ThreadPool::choose_next(const Step& step, unsigned thread) {
   // A step of one unit is done by whoever ended the step before.
   const Step* soon = std::find_if(&step + 1, end_, [](const Step& s) { return s.units > 1; });
   const Results inputs = soon != end_ && soon->inputs ? soon->inputs() : Results();
-  for (size_t i = 0; i < inputs.size(); ++i)
-    own_[thread].inputs[i] = {inputs[i].data(), inputs[i].size(), 0};
+  for (size_t i = 0; i < inputs.size(); ++i) own_[thread].inputs[i] = {inputs[i].data(), inputs[i].size(), 0};
   const auto has_weights = [](const Step& s) { return !s.weights.empty(); };
   const Step* next = std::find_if(&step + 1, end_, has_weights);
   if (next == end_) next = std::find_if(first_, end_, has_weights);  // of the next token

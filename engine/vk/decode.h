@@ -171,10 +171,10 @@ class Decode {
   VulkanBuffer& params_;
   bool chained_;
   bool untried_;  // it has not been tried yet whether the device lets workgroups go on that it has started
-  VulkanBuffer stuck_;  // the host can read it; 1 once a workgroup gave up waiting
+  VulkanBuffer stuck_;                          // the host can read it; 1 once a workgroup gave up waiting
   std::shared_ptr<const VulkanBuffer> shared_;  // of which allocate() gives parts
   uint64_t shared_taken_ = 0;
-  std::vector<AttentionScratch> scratch_;              // the last one is the largest; programs use the others
+  std::vector<AttentionScratch> scratch_;       // the last one is the largest; programs use the others
   std::shared_ptr<const DecodeMemory> memory_;  // of all chains that are recorded now, or null
 };
 

@@ -149,7 +149,8 @@ bool has_sums_apart(const DecodeShape& shape) {
 // uvec4 of shared memory that attention in matrices takes, as decode_attention_matrix.glsl has it.
 uint32_t words_of_matrices(uint32_t head_dim) {
   const uint32_t stride = head_dim / 8 + 1;
-  return kAttentionChunk * stride + HALF_SIDE * (stride + kAttentionChunk / 4 + 2 + (head_dim + HALF_SIDE) / 4 + 1);
+  return kAttentionChunk * stride +
+         HALF_SIDE * (stride + kAttentionChunk / 4 + 2 + (head_dim + HALF_SIDE) / 4 + 1);
 }
 
 // uvec4 of shared memory that a rounded vector of n features takes.

@@ -115,7 +115,8 @@ void VulkanRecorder::delta_net(const Buffer& qkvz, const Buffer& gates, const De
            2 * s.n_head_k + s.n_head_v, ceil_div(n, kTokens));
   dispatch(kernels.scan, push, {&params_, mixed, mixed, strengths, heads},
            s.n_head_v * (s.head_dim / kColumns));
-  dispatch(kernels.norm, push, {&params_, &qkvz, mixed, weight, inputs, &o}, s.n_head_v, ceil_div(n, kTokens));
+  dispatch(kernels.norm, push, {&params_, &qkvz, mixed, weight, inputs, &o}, s.n_head_v,
+           ceil_div(n, kTokens));
 }
 
 void VulkanRecorder::multiply_sigmoid(const Buffer& y, const Buffer& gate, uint32_t n_values) {

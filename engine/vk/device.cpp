@@ -47,14 +47,13 @@ void Device::choose_subgroups(uint32_t wanted) {
 // As DeviceInfo::arithmetic; an experiment with kernels of BITNET_CHAT_SHADERS is like nothing else.
 std::string Device::arithmetic() const {
   const std::string folder = shader_folder();
-  return fmt::format("{}, {}, Vulkan {}, subgroups of {}{}{}{}{}", physical_.info.name, physical_.info.driver,
-                     physical_.info.api, subgroup_size_, shared_subgroups_ ? " in shared memory" : "",
-                     is_gpu_ ? ", kernels for a GPU" : "",
-                     half_matrix() ? ", attention in matrices of F16" : "",
-                     folder.empty()
-                         ? std::string()
-                         : fmt::format(", kernels of {} at {}", folder,
-                                       std::chrono::system_clock::now().time_since_epoch().count()));
+  return fmt::format(
+      "{}, {}, Vulkan {}, subgroups of {}{}{}{}{}", physical_.info.name, physical_.info.driver,
+      physical_.info.api, subgroup_size_, shared_subgroups_ ? " in shared memory" : "",
+      is_gpu_ ? ", kernels for a GPU" : "", half_matrix() ? ", attention in matrices of F16" : "",
+      folder.empty() ? std::string()
+                     : fmt::format(", kernels of {} at {}", folder,
+                                   std::chrono::system_clock::now().time_since_epoch().count()));
 }
 
 void Device::create() {

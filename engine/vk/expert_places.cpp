@@ -34,7 +34,8 @@ void submit(VkQueue queue, VkCommandBuffer commands, VkSemaphore wait, uint64_t 
 }
 
 void barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags writes) {
-  const VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, writes, VK_ACCESS_TRANSFER_WRITE_BIT};
+  const VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, writes,
+                               VK_ACCESS_TRANSFER_WRITE_BIT};
   vkCmdPipelineBarrier(commands, from, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &memory, 0, nullptr, 0, nullptr);
 }
 
@@ -53,8 +54,9 @@ ExpertPlaces::~ExpertPlaces() {
 BufferPtr ExpertPlaces::addresses_of(const Matrix& w) {
   if (!device_.has_addresses() || (w.layout != Layout::groups && w.layout != Layout::blocks)) return nullptr;
   const bool groups = w.layout == Layout::groups;
-  const std::array<BufferPtr, 4> buffers = {groups ? w.codes : w.parts[0].codes, groups ? w.scales : w.parts[0].scales,
-                                            groups ? nullptr : w.parts[1].codes, groups ? nullptr : w.parts[1].scales};
+  const std::array<BufferPtr, 4> buffers = {
+      groups ? w.codes : w.parts[0].codes, groups ? w.scales : w.parts[0].scales,
+      groups ? nullptr : w.parts[1].codes, groups ? nullptr : w.parts[1].scales};
   const bool in_host = vulkan(*buffers[0]).is_in_host();
   auto table = std::make_shared<VulkanBuffer>(device_, w.n_expert * sizeof(Addresses), BufferUse::weights);
   Cached cached{w.n_expert, table, {}, {}};
@@ -73,7 +75,8 @@ BufferPtr ExpertPlaces::addresses_of(const Matrix& w) {
 ExpertPlaces::Addresses ExpertPlaces::in_memory(const Cached& of, uint32_t expert) {
   Addresses addresses{};
   for (size_t i = 0; i < addresses.size(); ++i)
-    if (const Source& s = of.sources[i]; s.whole) addresses[i] = vulkan(*s.whole).address() + expert * s.bytes;
+    if (const Source& s = of.sources[i]; s.whole)
+      addresses[i] = vulkan(*s.whole).address() + expert * s.bytes;
   return addresses;
 }
 
@@ -95,7 +98,8 @@ void ExpertPlaces::give_places(Cached& cached) {
     VK_CHECK(vkCreateCommandPool(device_.handle(), &pool, nullptr, &pool_));
     copies_ = allocate_commands(device_, pool_);
   }
-  cached.cache.emplace(cached.n_expert, n_, poison_ ? ExpertCache::Copies::of_all : ExpertCache::Copies::that_pay);
+  cached.cache.emplace(cached.n_expert, n_,
+                       poison_ ? ExpertCache::Copies::of_all : ExpertCache::Copies::that_pay);
   Commands commands(device_);
   const VkCommandBuffer buffer = commands.begin();
   for (Source& s : cached.sources) {
@@ -111,7 +115,8 @@ void ExpertPlaces::give_places(Cached& cached) {
 
 uint64_t ExpertPlaces::add_row(ExpertUses& uses, uint32_t used) const {
   if (!uses.ids) {
-    uses.ids = std::make_unique<VulkanBuffer>(device_, caches_.size() * used * sizeof(uint32_t), BufferUse::shared);
+    uses.ids =
+        std::make_unique<VulkanBuffer>(device_, caches_.size() * used * sizeof(uint32_t), BufferUse::shared);
     uses.used = used;
   }
   uses.rows.emplace_back();
@@ -157,8 +162,8 @@ void ExpertPlaces::write_tables(const std::vector<Change>& changes) {
   barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
           VK_ACCESS_TRANSFER_WRITE_BIT);
   for (const auto& [entry, addresses] : entries)
-    vkCmdUpdateBuffer(commands, entry.first->table->handle(), entry.second * sizeof addresses, sizeof addresses,
-                      addresses.data());
+    vkCmdUpdateBuffer(commands, entry.first->table->handle(), entry.second * sizeof addresses,
+                      sizeof addresses, addresses.data());
   tables_->end();
   submit(device_.queue(), commands, copied_, turn_ - 1, written_, turn_);
 }
@@ -179,11 +184,13 @@ void ExpertPlaces::copy(const std::vector<Change>& changes) {
     barrier(copies_, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT);
   }
   for_each([&](const Source& s, const ExpertCache::Change& change) {
-    const VkBufferCopy region{vulkan(*s.whole).offset() + change.comes * s.bytes, change.place * s.bytes, s.bytes};
+    const VkBufferCopy region{vulkan(*s.whole).offset() + change.comes * s.bytes, change.place * s.bytes,
+                              s.bytes};
     vkCmdCopyBuffer(copies_, vulkan(*s.whole).handle(), s.places->handle(), 1, &region);
   });
   VK_CHECK(vkEndCommandBuffer(copies_));
-  submit(device_.has_copy_queue() ? device_.copy_queue() : device_.queue(), copies_, written_, turn_, copied_, turn_);
+  submit(device_.has_copy_queue() ? device_.copy_queue() : device_.queue(), copies_, written_, turn_, copied_,
+         turn_);
 }
 
 }  // namespace bitnet::vk

@@ -78,7 +78,7 @@ class ExpertPlaces {
   const bool poison_;
   uint32_t n_ = 0;
   std::map<const Buffer*, Cached> caches_;  // by the table
-  std::optional<Commands> tables_;  // this and what follows: made with the first places
+  std::optional<Commands> tables_;          // this and what follows: made with the first places
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer copies_ = VK_NULL_HANDLE;
   // Of change number turn_: whether the tables were written, and the copies made.

@@ -131,11 +131,12 @@ bool VulkanRecorder::first_goes_on(const Matrix& w, const In& in, const Out& out
 }
 
 bool VulkanRecorder::second_in_stages(const Matrix& w, const In& in, const Out& out, const Picked& p) {
-  if (!experts_ || experts_->h != &in.x || out.kind != Out::Kind::add || &out.y != experts_->x || !w.addresses ||
-      weights_of(w) != weights_of(experts_->gate_up))
+  if (!experts_ || experts_->h != &in.x || out.kind != Out::Kind::add || &out.y != experts_->x ||
+      !w.addresses || weights_of(w) != weights_of(experts_->gate_up))
     return false;
   const ExpertsSoFar e = *std::exchange(experts_, std::nullopt);
-  ExpertStages stages{e.router, e.norm, e.routing, e.gate_up, w, *e.x, *e.logits, *e.h, p.used, e.act, e.clamp};
+  ExpertStages stages{e.router,  e.norm, e.routing, e.gate_up, w,      *e.x,
+                      *e.logits, *e.h,   p.used,    e.act,     e.clamp};
   if (places_) {
     const uint64_t at = places_->add_row(program_.experts, p.used);
     program_.experts.rows.back() = {e.gate_up.addresses.get(), w.addresses.get()};
@@ -161,8 +162,8 @@ void VulkanRecorder::linear_of_experts(const Matrix& w, const In& in, const Out&
   dispatch_linear_of_experts(w, in, out, p, n);
 }
 
-void VulkanRecorder::dispatch_linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& p,
-                                                uint32_t n) {
+void VulkanRecorder::dispatch_linear_of_experts(const Matrix& w, const In& in, const Out& out,
+                                                const Picked& p, uint32_t n) {
   if (!w.addresses)
     throw Error(ErrorKind::device,
                 device_.info().name + " cannot run experts of this type; try --device cpu");

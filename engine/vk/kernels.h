@@ -17,9 +17,9 @@ namespace bitnet::vk {
 // Up to so many tokens the matrix is read once a token; larger batches share it in tiles of tokens.
 constexpr uint32_t kMatvecTokens = 4;
 constexpr uint32_t kMostHeads = 1024;  // of a stage of attention of several tokens
-constexpr uint32_t kFewTokens = 8;    // that ternary products and heads take with one reading of the weights
-constexpr uint32_t kDeltaParts = 4;   // invocations that share a column of the memory of a DeltaNet
-constexpr uint32_t kExpertTile = 32;  // pairs of one expert that larger batches multiply at a time
+constexpr uint32_t kFewTokens = 8;     // that ternary products and heads take with one reading of the weights
+constexpr uint32_t kDeltaParts = 4;    // invocations that share a column of the memory of a DeltaNet
+constexpr uint32_t kExpertTile = 32;   // pairs of one expert that larger batches multiply at a time
 
 bool has_blocks(TensorType type);          // of a table: values lie in blocks with scales of their own
 uint32_t input_units_of(const Matrix& w);  // CONSTANT_INPUT_UNITS
@@ -45,8 +45,8 @@ struct DecodeShape {
     uint32_t norm = NORM_ALWAYS;  // of their input: NORM_...
     uint32_t n_out = 1;           // rows of the smallest result
   };
-  Rows rows;       // of qkv, gate and up, and of all that are no longer
-  Rows long_rows;  // of all that are longer
+  Rows rows;            // of qkv, gate and up, and of all that are no longer
+  Rows long_rows;       // of all that are longer
   uint32_t stages = 0;  // CONSTANT_STAGES
   Act act = Act::relu2;
   AttentionShape heads{1, 1, 64, 64, 0, 0, AttentionRows::qkv, false};
@@ -65,7 +65,7 @@ struct DecodeShape {
     bool operator==(const Weights&) const = default;
   };
   Weights weights;
-  DeltaShape delta;               // or without heads
+  DeltaShape delta;  // or without heads
   struct Experts {
     uint32_t n_expert = 0, used = 0;
     uint32_t n_in = 0, n_ff = 0;

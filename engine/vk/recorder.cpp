@@ -219,7 +219,8 @@ void VulkanRecorder::multiply(const Matrix& w, const Quantised& in, const Out& o
   const auto product = [&](const Kernel& kernel, uint32_t groups_x, uint32_t groups_y) {
     const GroupsPush push = push_of(w, n_out, n);
     const Buffer *codes = w.codes.get(), *q = in.q.get(), *info = in.info.get(), *sums = in.sums.get(),
-                 *scales = w.scales.get(), *shares = or_any(in.scales, *in.info), *rest = or_any(in.rest_q, *q);
+                 *scales = w.scales.get(), *shares = or_any(in.scales, *in.info),
+                 *rest = or_any(in.rest_q, *q);
     if (w.layout == Layout::trits)
       return dispatch(kernel, without_groups(push), {codes, q, info, &out.y}, groups_x, groups_y);
     if (kernel.shape().n_bindings == 7)  // cooperative matrices do without the sums
@@ -282,8 +283,7 @@ bool VulkanRecorder::add_stage(bool continues, uint32_t n, const std::function<v
 void VulkanRecorder::rotate(const Buffer& x, const Rotation& rotation, Turn turn, uint32_t n_features,
                             const Buffer& y, uint32_t n) {
   const uint32_t flags = !rotation.signs ? 0 : turn == Turn::there ? ROTATE_SIGNS_FIRST : ROTATE_SIGNS_LAST;
-  dispatch(kernels_.rotate(rotation.block),
-           RotatePush{n_features, flags, rotation.factor()},
+  dispatch(kernels_.rotate(rotation.block), RotatePush{n_features, flags, rotation.factor()},
            {&x, or_any(rotation.signs, x), &y}, n_features / rotation.block, n);
 }
 
@@ -437,7 +437,8 @@ void VulkanRecorder::sample(const Buffer& logits, uint32_t n_vocab, const Buffer
 
 void VulkanRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
                             const Buffer& result, uint32_t rows) {
-  dispatch(kernels_.argmax(), ArgmaxPush{n_vocab}, {&logits, &partial}, argmax_partials(device_, n_vocab), rows);
+  dispatch(kernels_.argmax(), ArgmaxPush{n_vocab}, {&logits, &partial}, argmax_partials(device_, n_vocab),
+           rows);
   merge_partials(partial, n_vocab, result, rows);
 }
 

@@ -22,7 +22,9 @@ namespace bitnet::vk {
 uint32_t argmax_partials(const Device& device, uint32_t n_vocab);
 
 // What is bound where a model has no such buffer, and the kernel does not read it.
-inline const Buffer* or_any(const BufferPtr& buffer, const Buffer& any) { return buffer ? buffer.get() : &any; }
+inline const Buffer* or_any(const BufferPtr& buffer, const Buffer& any) {
+  return buffer ? buffer.get() : &any;
+}
 
 // Whether the stages of decode compute it.
 inline bool in_stages(const Norm& norm) { return !norm || norm_of(norm) == NORM_ALWAYS; }
@@ -93,8 +95,8 @@ class VulkanRecorder : public Recorder {
   void finish_logits(const Buffer& logits, uint32_t n_vocab, float softcap, const Buffer* suppressed,
                      uint32_t n_suppressed, uint32_t rows) override;
   void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) override;
-  void head_and_choose(const Table& table, const HeadInput& in, const Buffer& logits, const Choosing& choosing,
-                       uint32_t n) override;
+  void head_and_choose(const Table& table, const HeadInput& in, const Buffer& logits,
+                       const Choosing& choosing, uint32_t n) override;
   void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result,
               uint32_t rows) override;
   void sample(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const SamplingBuffers& sampling,
@@ -138,7 +140,8 @@ class VulkanRecorder : public Recorder {
   bool second_in_stages(const Matrix& w, const In& in, const Out& out, const Picked& picked);
   void dispatch_route(const Routing& routing, const Picked& picked, uint32_t n);
   void dispatch_experts(const ExpertsSoFar& experts);
-  void dispatch_linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& picked, uint32_t n);
+  void dispatch_linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& picked,
+                                  uint32_t n);
   // Behind the first matrix that is copied chains would be short, and many: each has buffers of its own.
   bool in_chains() const { return program_.copies.size() == 0; }
   bool add_stage(bool continues, uint32_t n, const std::function<void(DecodeStages&)>& add);
@@ -149,19 +152,19 @@ class VulkanRecorder : public Recorder {
   const Device& device_;
   VulkanKernels& kernels_;
   Decode& decode_;
-  const Stream* stream_;  // null: there is no matrix in the host's memory
+  const Stream* stream_;           // null: there is no matrix in the host's memory
   const ShortlistOf* shortlists_;  // null: a head has none
-  const ExpertPlaces* places_;  // null: nobody asks which experts a token uses
+  const ExpertPlaces* places_;     // null: nobody asks which experts a token uses
   VulkanBuffer& params_;
   VulkanProgram& program_;
   VkCommandBuffer commands_;
   DecodeStages collected_;
   std::optional<FloatGates> gates_;  // what a DeltaNet that comes next can compute itself
   std::optional<ExpertsSoFar> experts_;
-  Matrix brought_;                   // what at_hand gives
-  bool after_transfer_ = false;      // the last command was a transfer, and no barrier followed yet
-  const Kernel* last_ = nullptr;     // of the last command, where that was a dispatch
-  bool beside_last_ = false;         // the next dispatch needs nothing of the last one and runs beside it
+  Matrix brought_;                // what at_hand gives
+  bool after_transfer_ = false;   // the last command was a transfer, and no barrier followed yet
+  const Kernel* last_ = nullptr;  // of the last command, where that was a dispatch
+  bool beside_last_ = false;      // the next dispatch needs nothing of the last one and runs beside it
 };
 
 }  // namespace bitnet::vk

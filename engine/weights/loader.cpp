@@ -55,11 +55,11 @@ Block load_block(TensorLoader& load, const FileBlock& from) {
 // Whether all projections are ternary. With blocks the chain of decode is slower where attention is in
 // matrices of F16 (Q8_0: 695 -> 580 tokens/s on an H100).
 bool takes_halves(const Block& b) {
-  return std::ranges::all_of(std::array{&b.attention.qkv, &b.attention.out, &b.ffn.gate_up, &b.ffn.down},
-                             [](const Matrix* w) {
-                               return w->n_in == 0 || (w->layout != Layout::blocks && w->layout != Layout::blocks16 &&
-                                                       w->layout != Layout::floats);
-                             });
+  return std::ranges::all_of(
+      std::array{&b.attention.qkv, &b.attention.out, &b.ffn.gate_up, &b.ffn.down}, [](const Matrix* w) {
+        return w->n_in == 0 ||
+               (w->layout != Layout::blocks && w->layout != Layout::blocks16 && w->layout != Layout::floats);
+      });
 }
 
 }  // namespace

@@ -125,7 +125,8 @@ class AttentionLayer {
 
 // A software device compiles these kernels for seconds, and few of its variants have kernels of their own.
 std::vector<Case> attention_cases_of(const Variant& variant, bool software) {
-  if (!software || !variant.cpu_kernels.empty()) return {std::begin(kAttentionCases), std::end(kAttentionCases)};
+  if (!software || !variant.cpu_kernels.empty())
+    return {std::begin(kAttentionCases), std::end(kAttentionCases)};
   if (variant.emulate_matrices) return {kAttentionCases[0], kAttentionCases[5]};
   if (variant.subgroup_size != 0 || variant.dot != IntegerDot::never) return {};
   if (variant.as_gpu) return {kAttentionCases[0], kAttentionCases[1], kAttentionCases[5]};

@@ -83,8 +83,10 @@ TEST_P(Kernels, ALinearOfSixTokensHasTheBitsOfItsSteps) {
 }
 
 TEST_P(Kernels, AttentionOfOneTokenHasTheBitsOfABatch) {
-  if (GetParam().name == "SubgroupsOf32") GTEST_SKIP() << "8, 16 and 64 show the same, and it compiles for long";
-  if (GetParam().name == "GpuInteger") GTEST_SKIP() << "GpuEmulated shows the same: attention has no integers";
+  if (GetParam().name == "SubgroupsOf32")
+    GTEST_SKIP() << "8, 16 and 64 show the same, and it compiles for long";
+  if (GetParam().name == "GpuInteger")
+    GTEST_SKIP() << "GpuEmulated shows the same: attention has no integers";
   for (const AttentionShape& shape :
        {AttentionShape{5, 1, 128, 128}, AttentionShape{4, 2, 80, 48}, AttentionShape{12, 1, 32, 32}}) {
     const uint32_t n = 140;

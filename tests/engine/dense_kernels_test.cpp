@@ -184,7 +184,8 @@ TEST_P(DenseKernels, ATokenHasTheBitsOfItsSteps) {
     const auto matrix = [&](uint32_t n_in, const std::vector<std::pair<TensorType, uint32_t>>& of) {
       Blocks b = random_blocks(*backend, n_in, of, rng);
       for (Matrix::Part& part : b.matrix.parts) part.scale *= 0.37F;
-      if (qk == q8) b.matrix.rotation = {256, nullptr};  // which is a stage in front of each product of blocks
+      if (qk == q8)
+        b.matrix.rotation = {256, nullptr};  // which is a stage in front of each product of blocks
       return b;
     };
     const Blocks into = matrix(kEmbd, {{qk, 501}, {qk, 199}, {other, 68}}),

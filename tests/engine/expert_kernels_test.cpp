@@ -165,7 +165,8 @@ TEST_P(ExpertKernels, ATokenHasWhatItsExpertsGiveAloneAndTheSameBitsInABatch) {
 // 64. The experts lie in host memory, and the device has places for copies of a few, which change with their
 // use.
 TEST_P(ExpertKernels, AChainWithExpertsHasTheBitsOfABatch) {
-  if (GetParam().name != "GpuEmulated") GTEST_SKIP() << "subgroups of 16 have the stages, which compile for long";
+  if (GetParam().name != "GpuEmulated")
+    GTEST_SKIP() << "subgroups of 16 have the stages, which compile for long";
   constexpr uint32_t kAll = 37, kOf = 11, kWide = 192, kRows = 384, kTokens = 5;
   struct Layer {
     Matrix router, up, down;

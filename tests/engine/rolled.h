@@ -9,7 +9,8 @@ namespace bitnet {
 
 // lavapipe does not optimise them either, which takes another quarter off. It looks once, when devices are
 // first listed.
-inline const bool not_optimised = std::getenv("BITNET_ROLLED_KERNELS") && setenv("GALLIVM_PERF", "nopt", 0) == 0;
+inline const bool not_optimised =
+    std::getenv("BITNET_ROLLED_KERNELS") && setenv("GALLIVM_PERF", "nopt", 0) == 0;
 
 // Gives a software device, when it is opened, the kernels of the folder that ctest names.
 inline void roll_loops(const DeviceInfo& device) {

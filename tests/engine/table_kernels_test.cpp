@@ -237,7 +237,8 @@ TEST_P(Kernels, AShortlistedHeadSamplesFromWhatItFinds) {
     SCOPED_TRACE(std::to_string(n_vocab) + " rows, alike " + std::to_string(alike));
     std::vector<float> values(size_t{n_vocab} * kEmbd);
     for (size_t i = 0; i < values.size(); ++i)
-      values[i] = i < kEmbd ? normal(rng) : alike * values[i % kEmbd] + (alike != 0 ? 1e-4F : 0.02F) * normal(rng);
+      values[i] =
+          i < kEmbd ? normal(rng) : alike * values[i % kEmbd] + (alike != 0 ? 1e-4F : 0.02F) * normal(rng);
     std::vector<std::byte> bytes(values.size() * sizeof(float));
     std::memcpy(bytes.data(), values.data(), bytes.size());
     tables.push_back(in_chunks(*backend, c, bytes, kEmbd, {n_vocab}));
@@ -247,7 +248,8 @@ TEST_P(Kernels, AShortlistedHeadSamplesFromWhatItFinds) {
                     whole = put(*backend, std::vector<float>(n_vocab)),
                     some = put(*backend, std::vector<float>(n_vocab)),
                     partial = put(*backend, std::vector<ArgmaxResult>(kArgmaxPartials)),
-                    result = backend->allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared);
+                    result =
+                        backend->allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared);
     run(*backend, [&](Recorder& r) { r.head(tables.back(), *x, *whole, 1); });
     const auto logits = get<float>(*backend, *whole, n_vocab);
     for (uint64_t seed = 1; seed <= 8; ++seed) {
@@ -260,7 +262,8 @@ TEST_P(Kernels, AShortlistedHeadSamplesFromWhatItFinds) {
       const uint64_t random = device.random(0);
       std::memcpy(buffers.randoms->mapped().data() + sizeof random, &random, sizeof random);
       run(*backend, [&](Recorder& r) {
-        r.head_and_choose(tables.back(), {*x, 0, Norm(), {}, *normed}, *some, {*partial, *result, &buffers}, 1);
+        r.head_and_choose(tables.back(), {*x, 0, Norm(), {}, *normed}, *some, {*partial, *result, &buffers},
+                          1);
       });
       ChoiceResult choice{};
       std::memcpy(&choice, result->mapped().data() + sizeof(ArgmaxResult), sizeof choice);

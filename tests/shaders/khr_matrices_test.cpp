@@ -18,7 +18,7 @@ namespace {
 struct MatrixCase {
   Shader shader;
   int loads, products, stores = 1;  // how many instructions of each
-  bool halves = false;              // multiplies F16, which have no signs to tell; its matrices lie as rows, too
+  bool halves = false;  // multiplies F16, which have no signs to tell; its matrices lie as rows, too
 };
 class MatrixShader : public testing::TestWithParam<MatrixCase> {
  protected:
@@ -68,7 +68,8 @@ TEST_P(MatrixShader, InstructionsHaveTheirOperands) {
       ++loads;
       ASSERT_EQ(args.size(), 7U);
       EXPECT_LE(number.at(args[3]), 1U);
-      if (use.at(args[0]) != 2 && !GetParam().halves) {  // sums are also loaded from rows or columns that are all the same
+      if (use.at(args[0]) != 2 &&
+          !GetParam().halves) {  // sums are also loaded from rows or columns that are all the same
         EXPECT_EQ(number.at(args[3]), use.at(args[0])) << "rows of weights, columns of tokens";
       }
       EXPECT_EQ(args[5], 0x30U) << "MakePointerVisible, NonPrivatePointer";

@@ -46,10 +46,10 @@ class Script {
   Placement placement;
   void hold_loading(bool hold);
   void read_experts(const ExpertReads& reads);  // each answer does from now on
-  void wish(ModelSettings wishes);  // the model's file has these from the next opening on
+  void wish(ModelSettings wishes);              // the model's file has these from the next opening on
 
   std::vector<std::vector<int32_t>> prompts();  // one for every sync
-  size_t learned();  // tokens of other texts in which the guesses of the last answer were looked for
+  size_t learned();       // tokens of other texts in which the guesses of the last answer were looked for
   std::string guessed();  // what the last answer was expected to begin with
   int opened();
   std::string device();  // the last opening asked for it

@@ -129,7 +129,8 @@ TEST_F(ChatTest, AnAnswerThatAnotherProgramIsWritingIsMarked) {
 // Of the 16 experts of each layer half have a place on the device, so that 4 MiB a token are expected to come
 // over the link; but those that are used most have one: 6 of 96 were missed, and 2 were copied.
 TEST_F(ChatTest, FiguresTellWhatAnAnswerReadOfExperts) {
-  script.placement.pieces = {{.kind = WeightPiece::Kind::experts, .read = 8 << 20, .n_expert = 16, .n_used = 4}};
+  script.placement.pieces = {
+      {.kind = WeightPiece::Kind::experts, .read = 8 << 20, .n_expert = 16, .n_used = 4}};
   script.placement.read_in_host = (4 << 20) + (1 << 20);
   script.placement.expert_places = 8;
   script.answer("abcd");
@@ -144,7 +145,8 @@ TEST_F(ChatTest, FiguresTellWhatAnAnswerReadOfExperts) {
     say("again");
     say("/show stats");
     EXPECT_THAT(front.last_output, HasSubstr("\nlink    1.7 MiB a token, "));
-    EXPECT_THAT(front.last_output, HasSubstr("\nexperts 93.8 % of those used were on the device, 2 were copied there"));
+    EXPECT_THAT(front.last_output,
+                HasSubstr("\nexperts 93.8 % of those used were on the device, 2 were copied there"));
   }
 }
 

@@ -1,5 +1,7 @@
 // Tests a database that fails, at every call that a session makes and in every way that a disk can. What was
 // said to be saved must be there afterwards, the chat must go on, and the file must be whole.
+#include "store_fault.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sqlite3.h>
@@ -12,7 +14,6 @@
 
 #include "app/store/sqlite_db.h"
 #include "engine/error.h"
-#include "store_fault.h"
 
 namespace bitnet {
 namespace {

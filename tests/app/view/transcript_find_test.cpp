@@ -1,12 +1,11 @@
 // Tests how words are found in the transcript.
-#include "app/view/transcript.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "app/view/transcript.h"
 #include "tests/support/view_rows.h"
 
 namespace bitnet {
