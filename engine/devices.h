@@ -22,6 +22,8 @@ struct DeviceInfo {
   bool cpu = false;               // the CPU itself: no Vulkan, driver says which instructions and threads
   uint64_t memory_bytes = 0;      // of the largest device-local heap
   uint64_t free_bytes = 0;        // of that, what the driver says is free, where it says so; else all
+  uint64_t free_host_bytes =
+      0;  // the same of the largest heap that is not the device's own; 0: there is none
   bool has_slots = false;         // can copy weights from host memory while it works (vk/stream.h)
   bool has_copy_queue = false;    // and does so beside kernels
   bool unified = false;           // the device has no memory but the computer's
@@ -30,7 +32,7 @@ struct DeviceInfo {
   bool fast_integer_dot = false;  // and says that it is faster than what shaders can do without
   bool int8_matrix = false;       // multiplies int8 matrices (cooperative matrices)
   std::string arithmetic;         // devices that say the same here give the same bits
-  uint64_t max_buffer_bytes = 0;  // largest range one shader binding can reach
+  uint64_t max_buffer_bytes = 0;  // the largest that the driver makes and that one shader binding can reach
   std::string unusable;           // why it cannot run a model; empty when it can
 };
 

@@ -96,7 +96,13 @@ void Device::create() {
   info.ppEnabledExtensionNames = extensions.data();
   info.queueCreateInfoCount = has_copy_queue() ? 2 : 1;
   info.pQueueCreateInfos = queues.data();
-  VK_CHECK(vkCreateDevice(physical_.handle, &info, nullptr, &device_));
+  try {
+    VK_CHECK(vkCreateDevice(physical_.handle, &info, nullptr, &device_));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::device,
+                fmt::format("{} cannot be opened: {}; try another --device, or --device cpu",
+                            physical_.info.name, error.what()));
+  }
   vkGetDeviceQueue(device_, queue_family(), 0, &queue_);
   vkGetDeviceQueue(device_, copy_family(), 0, &copy_queue_);
 }

@@ -27,6 +27,7 @@ class Device {
   void wait_for_queues() const noexcept;
   const DeviceInfo& info() const { return physical_.info; }
   const VkPhysicalDeviceLimits& limits() const { return physical_.limits; }
+  uint64_t max_allocation() const { return physical_.max_allocation; }
   // The subgroups of the device itself, and the lanes of those that kernels exchange values in.
   // shared_subgroups says that these are not the device's own but lie in shared memory
   // (shaders/common/subgroup.glsl).

@@ -31,6 +31,12 @@ std::optional<uint32_t> memory_type_for(const Device& device, uint32_t allowed, 
 }
 
 void check_limit(const Device& device, uint64_t bytes, BufferUse use) {
+  if (bytes > device.max_allocation())
+    throw Error(
+        ErrorKind::device,
+        fmt::format("{:.1f} MB have to lie in one piece, and the driver of {} gives at most {:.1f} MB; "
+                    "try a smaller --ctx, or another --device",
+                    bytes / 1e6, device.info().name, device.max_allocation() / 1e6));
   const Device::Use& u = device.use();
   if (use == BufferUse::shared || use == BufferUse::host_weights || u.device + bytes <= u.most) return;
   throw Error(ErrorKind::device,
@@ -55,9 +61,9 @@ void copy_with_all_cores(std::byte* to, std::span<const std::byte> from) {
 
 VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use, bool for_copies)
     : device_(device), size_(bytes), in_host_(use == BufferUse::host_weights) {
-  check_limit(device, bytes, use);
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = (bytes + kReach - 1) / kReach * kReach;
+  check_limit(device, info.size, use);
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   if (device.has_addresses()) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
@@ -85,8 +91,8 @@ VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use, 
     throw Error(
         ErrorKind::device,
         fmt::format(
-            "{} has no memory for another {:.1f} MB ({:.0f} MB in all); try a smaller --ctx or another "
-            "--device",
+            "{} has no memory for another {:.1f} MB ({:.0f} MB in all); try a smaller --ctx, less --vram or "
+            "--ram, or another --device",
             device.info().name, bytes / 1e6, device.info().memory_bytes / 1e6));
   }
   try {

@@ -161,7 +161,8 @@ void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d)
   d.info.fast_integer_dot = speed.integerDotProduct4x8BitPackedSignedAccelerated;
 }
 
-// The largest heap of the device's own memory, and what of it this process may still take.
+// The largest heap of the device's own memory, and what of it and of the largest other heap this process may
+// still take.
 void describe_memory(VkPhysicalDevice device, DeviceInfo& info) {
   VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
@@ -171,15 +172,28 @@ void describe_memory(VkPhysicalDevice device, DeviceInfo& info) {
   vkGetPhysicalDeviceMemoryProperties2(device, &properties);
   const VkPhysicalDeviceMemoryProperties& memory = properties.memoryProperties;
   info.unified = true;
+  uint64_t host_bytes = 0;
   for (uint32_t i = 0; i < memory.memoryHeapCount; ++i) {
     const VkMemoryHeap& heap = memory.memoryHeaps[i];
     const bool local = (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
     info.unified &= local;
-    if (!local || heap.size <= info.memory_bytes) continue;
-    info.memory_bytes = heap.size;
+    uint64_t& largest = local ? info.memory_bytes : host_bytes;
+    if (heap.size <= largest) continue;
+    largest = heap.size;
     const uint64_t most = tells ? std::min(budget.heapBudget[i], heap.size) : heap.size;
-    info.free_bytes = most - std::min(most, tells ? budget.heapUsage[i] : 0);
+    (local ? info.free_bytes : info.free_host_bytes) = most - std::min(most, tells ? budget.heapUsage[i] : 0);
   }
+}
+
+// What the driver gives in one piece. Drivers of AMD stop at 2 GiB, whatever a binding reaches.
+uint64_t max_allocation(VkPhysicalDevice device, uint32_t api) {
+  VkPhysicalDeviceMaintenance4Properties buffers{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
+  VkPhysicalDeviceMaintenance3Properties memory{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+  if (api >= VK_API_VERSION_1_3) memory.pNext = &buffers;
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &memory};
+  vkGetPhysicalDeviceProperties2(device, &properties);
+  const uint64_t buffer = buffers.maxBufferSize == 0 ? UINT64_MAX : buffers.maxBufferSize;
+  return std::min(memory.maxMemoryAllocationSize, buffer);
 }
 
 PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t index) {
@@ -196,7 +210,9 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
   d.info.driver = fmt::format("{} {}", driver.driverName, driver.driverInfo);
   d.info.api = version_text(p.apiVersion);
   d.info.software = p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  d.info.max_buffer_bytes = p.limits.maxStorageBufferRange / 16 * 16;  // buffers end at whole uvec4
+  d.max_allocation = max_allocation(handle, p.apiVersion);
+  d.info.max_buffer_bytes =
+      std::min<uint64_t>(p.limits.maxStorageBufferRange, d.max_allocation) / 16 * 16;  // in whole uvec4
   describe_memory(handle, d.info);
   const std::vector<VkQueueFamilyProperties> families = queue_families(handle);
   const auto family = compute_family(families);
@@ -206,8 +222,13 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
     d.info.unusable = "needs Vulkan 1.2, has " + d.info.api;
   } else {
     const uint32_t bindings = p.limits.maxPerStageDescriptorStorageBuffers;
+    const uint32_t invocations =
+        std::min(p.limits.maxComputeWorkGroupInvocations, p.limits.maxComputeWorkGroupSize[0]);
     if (!family)
       d.info.unusable = "has no compute queue";
+    else if (invocations < kLeastInvocations)
+      d.info.unusable = fmt::format("lets {} invocations work together, of {} that are needed", invocations,
+                                    kLeastInvocations);
     else if (bindings < kMostBindings)
       d.info.unusable =
           fmt::format("gives a kernel {} buffers, of {} that it needs", bindings, kMostBindings);
@@ -265,8 +286,20 @@ void FeatureChain::turn_on(const Switches& switches) {
 
 std::vector<PhysicalDevice> physical_devices(const Instance& instance) {
   std::vector<PhysicalDevice> found;
-  for (VkPhysicalDevice handle : instance.physical_devices())
-    found.push_back(describe(instance.handle(), handle, static_cast<uint32_t>(found.size())));
+  for (VkPhysicalDevice handle : instance.physical_devices()) {
+    const auto index = static_cast<uint32_t>(found.size());
+    try {
+      found.push_back(describe(instance.handle(), handle, index));
+    } catch (const Error& error) {  // which is no fault of the others
+      PhysicalDevice& broken = found.emplace_back();
+      VkPhysicalDeviceProperties p{};
+      vkGetPhysicalDeviceProperties(handle, &p);
+      broken.handle = handle;
+      broken.info.index = index;
+      broken.info.name = p.deviceName;
+      broken.info.unusable = fmt::format("does not say what it can do: {}", error.what());
+    }
+  }
   return found;
 }
 

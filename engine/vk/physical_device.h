@@ -1,7 +1,7 @@
 // The Vulkan devices of this machine: what each can do, and which of them is meant.
 //
-// A device must have Vulkan 1.2, a queue family with compute, 128 invocations a workgroup and kMostBindings
-// storage buffers a kernel. Nothing is chosen by vendor.
+// A device must have Vulkan 1.2, a queue family with compute, kLeastInvocations invocations a workgroup and
+// kMostBindings storage buffers a kernel. Nothing is chosen by vendor.
 //
 // Thread rule: any thread.
 #pragma once
@@ -17,6 +17,8 @@
 
 namespace bitnet::vk {
 
+constexpr uint32_t kLeastInvocations = 256;  // that some kernels have whatever the device
+
 // Of a cooperative matrix multiplication: m x k by k x n.
 struct MatrixShape {
   uint32_t m = 0;
@@ -28,6 +30,7 @@ struct PhysicalDevice {
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   DeviceInfo info;
   VkPhysicalDeviceLimits limits{};
+  uint64_t max_allocation = UINT64_MAX;  // bytes that the driver gives in one piece
   uint32_t queue_family = 0;
   std::optional<uint32_t> copy_family;  // does nothing but copies, which then run beside kernels
   Subgroups subgroups;

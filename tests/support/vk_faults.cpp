@@ -220,6 +220,11 @@ WRAPPED(void, vkGetPhysicalDeviceProperties2, VkPhysicalDevice device,
         VkPhysicalDeviceProperties2* properties) {
   __real_vkGetPhysicalDeviceProperties2(device, properties);
   if (what_is_missing().buffers) properties->properties.limits.maxPerStageDescriptorStorageBuffers = 4;
+  if (what_is_missing().invocations) properties->properties.limits.maxComputeWorkGroupInvocations = 128;
+  auto* memory = in_chain<VkPhysicalDeviceMaintenance3Properties>(
+      properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
+  if (memory && what_is_missing().larger_than != 0)
+    memory->maxMemoryAllocationSize = what_is_missing().larger_than;
   auto* sizes = in_chain<VkPhysicalDeviceSubgroupSizeControlProperties>(
       properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
   if (sizes && what_is_missing().fixed_subgroups) sizes->minSubgroupSize /= 2;

@@ -22,7 +22,9 @@ struct Without {
   bool driver = false;
   bool devices = false;
   bool compute_queue = false;
-  bool buffers = false;  // more of a kernel than the four that Vulkan promises
+  bool buffers = false;      // more of a kernel than the four that Vulkan promises
+  bool invocations = false;  // more of a workgroup than the 128 that Vulkan promises
+  uint64_t larger_than = 0;  // bytes that are more than the driver gives in one piece; 0: any
   bool integer_dot = false;
   // Of subgroups; kernels that ask for it are refused.
   bool subgroup_arithmetic = false;
