@@ -19,8 +19,9 @@ enum class IntegerDot { where_fast, always, never, matrix };
 
 // Whether a GPU computes the blocks of a token in one dispatch, whose workgroups wait for each other's
 // results (shaders/decode.comp); the final results are the same. `where_safe` tries the device first.
-// `always` is not for software devices, on which a workgroup may give up waiting.
-enum class ChainedDecode { where_safe, always, never };
+// `always` is not for software devices, on which a workgroup may give up waiting. Where one did, no chain
+// follows (vk/stuck_chains.h); `fails` is as if it did in the first chain.
+enum class ChainedDecode { where_safe, always, never, fails };
 
 // Whether a device keeps a copy of the LM head in 8 bits to find the largest logits with (cpu/shortlist.h,
 // vk/shortlist.h); the results are the same. With `always` the CPU also waits until the copy is there.

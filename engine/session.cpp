@@ -14,6 +14,7 @@ namespace {
 // A piece of a prefill submission aims at this time, so that a stop is prompt and the watchdog of no driver
 // ends it.
 constexpr double kPieceSeconds = 0.1;
+constexpr size_t kUnknownBlocks = 4;  // of a piece on a GPU before any batch was timed
 // A batch has at least as many pieces where weights come over a link: the first of them are on their way
 // while the rest is recorded, and a stop is prompt though it is not known how long the batch takes.
 constexpr size_t kStreamedPieces = 8;
@@ -195,8 +196,8 @@ uint32_t DeviceSession::cut(uint32_t position) {
 
 // Where the pieces of a batch end, in blocks. On a device that runs ahead the first one is short, so that it
 // has work soon. The next is recorded while it is computed and has twice as many blocks, which takes no
-// longer, and so on: the device never waits. On others a stop is all that pieces are for, and each block is
-// one while it is not known how long these take.
+// longer, and so on: the device never waits. On others a stop is all that pieces are for. While it is not
+// known how long blocks take a piece has few of them: drivers end what takes a second or two.
 std::vector<size_t> DeviceSession::piece_ends(uint32_t n) const {
   const size_t n_layers = engine_.weights.blocks.size();
   const bool ahead = backend_.runs_ahead();
@@ -204,7 +205,7 @@ std::vector<size_t> DeviceSession::piece_ends(uint32_t n) const {
   const bool streamed = ahead && engine_.places.read_in_host + engine_.places.read_in_file != 0;
   auto pieces = static_cast<size_t>(std::ceil(std::min(expected, 1e3) / kPieceSeconds));
   if (pieces <= 1 && n <= (streamed ? 1 : kFewTokens)) return {n_layers};
-  if (!ahead && expected == 0) pieces = n_layers;
+  if (expected == 0) pieces = ahead ? (n_layers + kUnknownBlocks - 1) / kUnknownBlocks : n_layers;
   pieces = std::max(pieces, streamed ? kStreamedPieces : size_t{1});
   const size_t most = (n_layers + pieces - 1) / pieces;
   std::vector<size_t> ends;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "kept_file.h"
 #include "recorder.h"
 
 namespace bitnet::vk {
@@ -54,16 +54,9 @@ double seconds(VulkanProgram& program) {
   return best;
 }
 
-// The speeds of one device and driver, as a line of text: "BNRS 2", then those of ReadSpeeds.
-std::string file_name(VkPhysicalDevice device) {
-  VkPhysicalDeviceProperties p{};
-  vkGetPhysicalDeviceProperties(device, &p);
-  return fmt::format("speeds-{:08x}-{:08x}-{:08x}-{:016x}.txt", p.vendorID, p.deviceID, p.driverVersion,
-                     XXH3_64bits(p.pipelineCacheUUID, sizeof p.pipelineCacheUUID));
-}
-
 bool is_speed(double speed) { return std::isfinite(speed) && speed > 1e6 && speed < 1e15; }
 
+// The speeds of a card and its driver, as a line of text: "BNRS 2", then those of ReadSpeeds.
 std::optional<ReadSpeeds> read_kept(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string magic;
@@ -132,10 +125,8 @@ namespace bitnet {
 
 ReadSpeeds vulkan_speeds(const EngineOptions& options) {
   const vk::Device device(options);
-  const std::filesystem::path path =
-      std::filesystem::path(options.cache_folder) / vk::file_name(device.physical());
-  if (!options.cache_folder.empty())
-    if (const auto kept = vk::read_kept(path)) return *kept;
+  const std::filesystem::path path = vk::kept_file(device, options.cache_folder, "speeds");
+  if (const auto kept = vk::read_kept(path)) return *kept;
   const DeviceInfo& info = device.info();
   const uint64_t most = info.software ? 32 << 20 : 256 << 20;  // past any cache of a GPU
   const uint64_t bytes =
@@ -145,7 +136,7 @@ ReadSpeeds vulkan_speeds(const EngineOptions& options) {
   speeds.of_host = vk::copy_speed(device, BufferUse::host_weights, bytes / 16 * 16);
   speeds.of_copies = vk::queue_copy_speed(device, bytes / 16 * 16);
   if (info.unified) speeds.of_host = speeds.of_device;
-  if (!options.cache_folder.empty()) vk::keep(path, speeds);
+  if (!path.empty()) vk::keep(path, speeds);
   return speeds;
 }
 

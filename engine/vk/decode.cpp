@@ -54,14 +54,16 @@ constexpr uint64_t kCountBytes = kFewTokens * kMostHeads * sizeof(uint32_t);
 }  // namespace
 
 Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer, VulkanBuffer& params,
-               ChainedDecode chained)
+               ChainedDecode chained, StuckChains stuck_chains)
     : device_(device),
       kernels_(kernels),
       transfer_(transfer),
       params_(params),
-      chained_(chained == ChainedDecode::always ||
-               (chained == ChainedDecode::where_safe && !device.info().software)),
+      stuck_chains_(std::move(stuck_chains)),
+      chained_(chained != ChainedDecode::never && !stuck_chains_.happened() &&
+               (chained != ChainedDecode::where_safe || !device.info().software)),
       untried_(chained == ChainedDecode::where_safe),
+      fails_(chained == ChainedDecode::fails),
       stuck_(device, sizeof(uint32_t), BufferUse::shared) {
   std::memset(stuck_.mapped().data(), 0, sizeof(uint32_t));
 }
@@ -247,9 +249,11 @@ std::optional<AttentionScratch> Decode::scratch(uint64_t bytes) {
 void Decode::check() const {
   uint32_t stuck = 0;
   std::memcpy(&stuck, stuck_.mapped().data(), sizeof stuck);
-  if (stuck != 0)
-    throw Error(ErrorKind::device,
-                device_.info().name + " stopped in the middle of a token; try again, or another --device");
+  if (stuck == 0 && !(fails_ && chained_ && memory_)) return;
+  stuck_chains_.remember();
+  throw Error(ErrorKind::device, device_.info().name +
+                                     " stopped in the middle of a token; from now on its stages are "
+                                     "computed one after the other there, so try again");
 }
 
 }  // namespace bitnet::vk

@@ -12,6 +12,7 @@
 #include "kernels.h"
 #include "memory.h"
 #include "shaders/params.h"
+#include "stuck_chains.h"
 
 namespace bitnet::vk {
 
@@ -139,7 +140,7 @@ inline bool is_of_experts(const DecodeStage& s) { return s.kind >= STAGE_ROUTER;
 class Decode {
  public:
   Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer, VulkanBuffer& params,
-         ChainedDecode chained);
+         ChainedDecode chained, StuckChains stuck_chains);
 
   // Whether the device can run stages at all, and these. Requires for these: it can at all. Where it cannot,
   // the kernels of prefill are used.
@@ -153,7 +154,7 @@ class Decode {
   // it. Nullopt where that would take too much of the device's.
   std::optional<AttentionScratch> scratch(uint64_t bytes);
 
-  // Throws Error(device) if a workgroup of a submission that has ended gave up waiting.
+  // Throws Error(device) if a workgroup of a submission that has ended gave up waiting, which is remembered.
   void check() const;
 
  private:
@@ -169,8 +170,10 @@ class Decode {
   VulkanKernels& kernels_;
   Transfer& transfer_;
   VulkanBuffer& params_;
+  StuckChains stuck_chains_;
   bool chained_;
   bool untried_;  // it has not been tried yet whether the device lets workgroups go on that it has started
+  bool fails_;    // ChainedDecode::fails
   VulkanBuffer stuck_;                          // the host can read it; 1 once a workgroup gave up waiting
   std::shared_ptr<const VulkanBuffer> shared_;  // of which allocate() gives parts
   uint64_t shared_taken_ = 0;

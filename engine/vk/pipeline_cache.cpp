@@ -10,6 +10,8 @@
 #include <iterator>
 #include <vector>
 
+#include "kept_file.h"
+
 namespace bitnet::vk {
 namespace {
 
@@ -18,13 +20,6 @@ struct Header {
   uint32_t version = 1;
   uint64_t hash = 0;
 };
-
-std::string cache_name(VkPhysicalDevice device) {
-  VkPhysicalDeviceProperties p{};
-  vkGetPhysicalDeviceProperties(device, &p);
-  return fmt::format("pipelines-{:08x}-{:08x}-{:08x}-{:016x}.bin", p.vendorID, p.deviceID, p.driverVersion,
-                     XXH3_64bits(p.pipelineCacheUUID, sizeof p.pipelineCacheUUID));
-}
 
 // What the driver once gave, or nothing where the file is not what save() wrote.
 std::vector<char> read_payload(const std::string& path) {
@@ -42,10 +37,8 @@ std::vector<char> read_payload(const std::string& path) {
 
 PipelineCache::PipelineCache(const Device& device, const std::string& folder) : device_(device) {
   std::vector<char> payload;
-  if (!folder.empty()) {
-    path_ = (std::filesystem::path(folder) / cache_name(device.physical())).string();
-    payload = read_payload(path_);
-  }
+  path_ = kept_file(device, folder, "pipelines").string();
+  if (!path_.empty()) payload = read_payload(path_);
   saved_bytes_ = payload.size();
   VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
   info.initialDataSize = payload.size();

@@ -227,7 +227,8 @@ TEST_F(VulkanFault, ADeviceLostWhileItSamplesOrIsCopiedToKeepsTheTokens) {
 
 TEST_F(VulkanFault, ADeviceThatCannotBeUsedIsNamedWithTheReason) {
   for (const auto& [without, reason] : {std::pair{vk_faults::Without{.compute_queue = true}, "compute queue"},
-                                        {vk_faults::Without{.buffers = true}, "gives a kernel 4 buffers"}}) {
+                                        {{.buffers = true}, "gives a kernel 4 buffers"},
+                                        {{.invocations = true}, "lets 128 invocations work together"}}) {
     vk_faults::set(without);
     options_.device = "0";
     EXPECT_THAT(list_devices()[0].unusable, HasSubstr(reason));
@@ -235,6 +236,34 @@ TEST_F(VulkanFault, ADeviceThatCannotBeUsedIsNamedWithTheReason) {
     options_.device.clear();
     EXPECT_TRUE(open()->device().cpu);
   }
+}
+
+// Tables are divided; what cannot be is refused with what the driver would have to give.
+TEST_F(VulkanFault, ADriverThatGivesLittleInOnePieceGivesTheSameAnswerOrSaysWhy) {
+  options_.n_ctx = 64;
+  const std::vector<int32_t> whole = answer(*open());
+  bool some = false;
+  for (const uint64_t bytes : {uint64_t{4} << 20, uint64_t{2} << 20, uint64_t{1} << 20, uint64_t{1} << 16}) {
+    vk_faults::set({.larger_than = bytes});
+    EXPECT_EQ(list_devices()[0].max_buffer_bytes, bytes);
+    try {
+      EXPECT_EQ(answer(*open()), whole) << bytes;
+      some = true;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::device);
+      EXPECT_THAT(error.what(), HasSubstr("in one piece")) << bytes;
+    }
+  }
+  EXPECT_TRUE(some);
+}
+
+TEST_F(VulkanFault, AChainThatGotStuckIsNotTriedAgain) {
+  options_.cache_folder = testing::TempDir() + "bitnet-vk-stuck-cache";
+  const std::vector<int32_t> whole = answer(*open());
+  options_.kernels = share({.chained_decode = ChainedDecode::fails, .as_gpu = true});
+  EXPECT_THAT(failure([&] { answer(*open()); }), HasSubstr("one after the other"));
+  EXPECT_EQ(answer(*open()), whole);
+  std::filesystem::remove_all(options_.cache_folder);
 }
 
 TEST_F(VulkanFault, ADeviceWithoutIntegerDotGivesTheSameAnswer) {
