@@ -29,6 +29,7 @@ struct Plan {
   Placement placement;
   uint32_t n_ctx = 0;
   uint64_t budget = kNoLimit;  // of the device
+  bool is_automatic = true;    // the budget
   ReadSpeeds speeds, cpu;
   std::string notice;
 };
@@ -61,6 +62,7 @@ Plan make_plan(const Options& options) {
   plan.n_ctx = options.ctx == 0 ? usual_context(plan.model) : options.ctx;
   plan.memory = plan_memory(*file, plan.n_ctx);
   plan.device = find_device(engine);
+  plan.is_automatic = engine.vram.kind == VramBudget::Kind::automatic;
   if (!plan.device.cpu) plan.budget = vram_budget(engine.vram, plan.device);
   EngineOptions on_cpu = engine;
   on_cpu.device = "cpu";
@@ -70,6 +72,11 @@ Plan make_plan(const Options& options) {
   plan.placement = place_model(plan.memory, plan.device, engine);
   plan.notice = vram_notice(engine.vram, plan.device);
   return plan;
+}
+
+// Whether the device's memory is the computer's.
+bool has_one_memory(const Plan& plan) {
+  return plan.device.cpu || (plan.device.unified && plan.is_automatic);
 }
 
 // A row of the table: what lies where of all pieces of a kind.
@@ -106,31 +113,38 @@ std::vector<Row> rows_of(const Plan& plan) {
     rows.push_back({fmt::format("copies of {} experts a layer", p.expert_places), p.expert_bytes});
   if (p.head_copy != 0) rows.push_back({"copy of the head in 8 bits", p.head_copy});
   if (p.slots != 0) rows.push_back({"room for what is copied", kWeightSlots * p.slots});
-  const bool one_memory = plan.device.cpu || (plan.device.unified && plan.budget == kNoLimit);
   if (p.places != 0) {
+    const bool one_memory = has_one_memory(plan);
     rows.push_back({"room for what is read", one_memory ? p.for_reading : 0, one_memory ? 0 : p.for_reading});
   }
-  Row all{"in all", p.on_device, p.in_host, p.read_on_device + p.read_in_host + p.read_in_file, p.in_file};
-  (one_memory ? all.on_device : all.in_host) += p.for_reading;
-  rows.push_back(all);
   return rows;
+}
+
+Row sum_of(const Plan& plan) {
+  const Placement& p = plan.placement;
+  Row all{"in all", p.on_device, p.in_host, p.read_on_device + p.read_in_host + p.read_in_file, p.in_file};
+  (has_one_memory(plan) ? all.on_device : all.in_host) += p.for_reading;
+  return all;
 }
 
 std::string cell(uint64_t bytes) { return bytes == 0 ? "-" : size_text(bytes); }
 
 std::string table_text(const Plan& plan) {
   const bool has_file = plan.placement.in_file != 0;
-  const auto line = [&](const std::string& name, const std::string& device, const std::string& host,
-                        const std::string& read, const std::string& file) {
+  std::string s;
+  const auto add = [&](const std::string& name, const std::string& device, const std::string& host,
+                       const std::string& read, const std::string& file) {
     std::string text = fmt::format("{:<30}{:>11}", printable(name, 29), device);  // 80 columns at most
     if (!plan.device.cpu) text += fmt::format("{:>11}", host);
     text += fmt::format("{:>15}", read);
     if (has_file) text += fmt::format("{:>13}", file);
-    return text + '\n';
+    s += text + '\n';
   };
-  std::string s = line("", plan.device.cpu ? "memory" : "device", "computer", "a token reads", "in the file");
-  for (const Row& row : rows_of(plan))
-    s += line(row.name, cell(row.on_device), cell(row.in_host), cell(row.read), cell(row.in_file));
+  add("", plan.device.cpu ? "memory" : "device", "computer", "a token reads", "in the file");
+  std::vector<Row> rows = rows_of(plan);
+  rows.push_back(sum_of(plan));
+  for (const Row& row : rows)
+    add(row.name, cell(row.on_device), cell(row.in_host), cell(row.read), cell(row.in_file));
   return s;
 }
 

@@ -10,11 +10,22 @@
 namespace bitnet {
 namespace {
 
-// The margin that `automatic` leaves to other programs, and to what drivers take for themselves.
-uint64_t automatic_budget(const DeviceInfo& device) {
-  if (device.unified) return kNoLimit;  // host memory is no other
+// What of free memory is taken unasked: a margin is left to other programs, and to what drivers take for
+// themselves.
+uint64_t within_margin(uint64_t free_bytes) {
   constexpr uint64_t kLeast = 256 << 20, kShare = 20;
-  return device.free_bytes - std::min(device.free_bytes, std::max(kLeast, device.free_bytes / kShare));
+  return free_bytes - std::min(free_bytes, std::max(kLeast, free_bytes / kShare));
+}
+
+// Of what a software device says the computer has more: its driver's limit is for buffers of games.
+uint64_t automatic_budget(const DeviceInfo& device) {
+  return device.software ? kNoLimit : within_margin(device.free_bytes);
+}
+
+// Of the computer's memory a driver gives a GPU only a part, often half.
+uint64_t host_budget(const DeviceInfo& device, const EngineOptions& options) {
+  const bool is_limited = options.ram != kNoLimit || device.software || device.free_host_bytes == 0;
+  return is_limited ? options.ram : within_margin(device.free_host_bytes);
 }
 
 constexpr uint64_t kBetween = 6 * 256;  // of the buffers of a matrix
@@ -226,7 +237,8 @@ Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const En
     vram = plan.fixed();  // the driver will say whether it has it
   }
   const bool one_memory = device.unified && options.vram.kind == VramBudget::Kind::automatic;
-  const Budgets budgets{one_memory ? std::min(vram, options.ram) : vram, options.ram, one_memory};
+  const uint64_t ram = host_budget(device, options);
+  const Budgets budgets{one_memory ? std::min(vram, ram) : vram, ram, one_memory};
   Placement p = place_with_slots(plan, device, budgets, &least_ram);
   const uint64_t room = budgets.vram - std::min(budgets.vram, p.on_device);
   if (p.in_host == 0 && p.in_file == 0 && plan.head_is_floats && !device.software && plan.head_copy <= room) {

@@ -193,7 +193,7 @@ TEST(VramBudget, GivesBytesOfADevice) {
   EXPECT_GT(vram_budget({}, device), device.free_bytes / 10 * 9);
   device.free_bytes = 1;
   EXPECT_EQ(vram_budget({}, device), 0U);
-  device.unified = true;
+  device.software = true;
   EXPECT_EQ(vram_budget({}, device), kNoLimit);
 }
 

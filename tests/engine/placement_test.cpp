@@ -229,6 +229,43 @@ TEST(Placement, ExpertsThatDoNotAllFitGetPlacesInEachMatrix) {
   EXPECT_EQ(before.expert_places, kExperts - 1);
 }
 
+// Of its own memory and of the computer's a driver gives a device only so much; the rest stays in the file.
+TEST(Placement, WhatADriverHasNoMemoryForStaysInTheFile) {
+  constexpr uint64_t kGiga = 1 << 30;
+  const std::vector<GgufTensor> tensors(10);
+  MemoryPlan plan;
+  for (uint32_t i = 0; i < 10; ++i)
+    plan.pieces.push_back({.kind = feed_forward,
+                           .layer = i,
+                           .bytes = kGiga,
+                           .read = kGiga,
+                           .tensor = &tensors[i],
+                           .file_bytes = kGiga});
+  DeviceInfo device;
+  device.unified = true;
+  device.free_bytes = 10 * kGiga;
+  const Placement unified = place_model(plan, device, {});
+  EXPECT_LT(unified.on_device + unified.for_reading, device.free_bytes);
+  EXPECT_GT(unified.in_file, 0U);
+  EXPECT_EQ(unified.in_host, 0U);
+  EXPECT_EQ(place_model(plan, device, {.ram = 8 * kGiga}).in_host, 0U);
+
+  device.unified = false;
+  device.free_bytes = 2 * kGiga + kGiga / 2;
+  EXPECT_EQ(place_model(plan, device, {}).in_host, 8 * kGiga);  // nothing is known of the computer's
+  device.free_host_bytes = 9 * kGiga;
+  const Placement both = place_model(plan, device, {});
+  EXPECT_EQ(both.on_device, 2 * kGiga);
+  EXPECT_LT(both.in_host + both.for_reading, device.free_host_bytes);
+  EXPECT_GT(both.in_host, 0U);
+  EXPECT_GT(both.in_file, 0U);
+  EXPECT_EQ(place_model(plan, device, {.ram = 20 * kGiga}).in_host, 8 * kGiga);  // as somebody wants it
+
+  device.software = true;
+  device.unified = true;
+  EXPECT_EQ(place_model(plan, device, {}).on_device, 10 * kGiga);
+}
+
 TEST(Placement, SizesAreNamedAsOptionsTakeThemAndRoundedUp) {
   EXPECT_EQ(size_option(0), "0M");
   EXPECT_EQ(size_option(1), "1K");
