@@ -56,8 +56,6 @@ DeviceInfo find_device(const EngineOptions& options) {
   return is_for_cpu(options) ? describe_cpu(options) : find_vulkan(options);
 }
 
-void check_device(const EngineOptions& options) { find_device(options); }
-
 ReadSpeeds read_speeds(const EngineOptions& options) {
   const auto vulkan = is_cpu_by_name(options.device) ? nullptr : hold_vulkan();
   return is_for_cpu(options) ? cpu_speeds(options) : vulkan_speeds(options);

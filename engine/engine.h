@@ -71,10 +71,9 @@ std::string fingerprint_of(const Checkpoint& file, const EngineOptions& options)
 // The device that Engine::open would open. Throws its Error(device) where there is no such device or it
 // cannot be used. Opens nothing.
 DeviceInfo find_device(const EngineOptions& options);
-void check_device(const EngineOptions& options);
 
-// The bytes that a budget gives on a device; kNoLimit where its memory is the computer's own and nobody says
-// a number.
+// The bytes that a budget gives on a device: where nobody says a number, what the driver says is free less a
+// margin, and kNoLimit of a software device.
 uint64_t vram_budget(const VramBudget& budget, const DeviceInfo& device);
 
 // Where the weights would lie on this device. Throws Error(device) that names the smallest budget that works

@@ -56,7 +56,7 @@ CheckDevice device_check_for(const ModelOptions& options) {
   return [options](const std::string& device) {
     EngineOptions engine = engine_options(options);
     if (!device.empty()) engine.device = device;
-    check_device(engine);
+    find_device(engine);
   };
 }
 

@@ -126,14 +126,9 @@ std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
   return buffer;
 }
 
-DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
-  DecodeDispatches result{};
-  const uint32_t n_tokens = list.n_tokens_;
-  const DecodeShape shape = list.shape();
-  if (list.rounds_apart()) list.round_apart();
-  result.kernel = &kernels_.decode(shape);
-  const uint32_t size = result.kernel->constant(CONSTANT_WORKGROUP_SIZE);
-  std::vector<DecodeStage>& stages = list.stages_;
+// Gives each stage its workgroups, of `size` invocations, and each the sets of rows that it takes.
+void Decode::share_out(std::vector<DecodeStage>& stages, const DecodeShape& shape, uint32_t n_tokens,
+                       uint32_t size) const {
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
     s.n_passes = 1;
@@ -165,6 +160,16 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
     }
     s.wait_for = i == 0 ? 0 : stages[i - 1].n_groups;
   }
+}
+
+DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
+  DecodeDispatches result{};
+  const uint32_t n_tokens = list.n_tokens_;
+  const DecodeShape shape = list.shape();
+  if (list.rounds_apart()) list.round_apart();
+  result.kernel = &kernels_.decode(shape);
+  std::vector<DecodeStage>& stages = list.stages_;
+  share_out(stages, shape, n_tokens, result.kernel->constant(CONSTANT_WORKGROUP_SIZE));
 
   std::vector<uint32_t> groups;
   const auto n_stages = static_cast<uint32_t>(stages.size());

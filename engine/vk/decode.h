@@ -159,6 +159,8 @@ class Decode {
 
  private:
   DecodeDispatches lay_out(DecodeStages stages, bool chained);
+  void share_out(std::vector<DecodeStage>& stages, const DecodeShape& shape, uint32_t n_tokens,
+                 uint32_t size) const;
   bool has_room(DecodeStages list) const;
   std::shared_ptr<const DecodeMemory> memory(uint64_t progress, uint64_t chunks, uint64_t given,
                                              uint32_t n_tokens);
