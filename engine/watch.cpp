@@ -40,6 +40,7 @@ bool Watch::wants(size_t layer, Stage stage) const {
 void Watch::rows(Recorder& r, size_t layer, Stage stage, const Buffer& from, uint64_t row_width) const {
   if (!wants(layer, stage)) return;
   const uint64_t width = watched_width(*model_, stage, layer) * sizeof(float);
+  if (width == 0) return;  // the layer has no such stage
   const uint64_t stride = row_width == 0 ? width : row_width * sizeof(float);
   uint64_t to = 0;
   for_each([&](Stage s, size_t l, uint64_t at) {
