@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <random>
 #include <utility>
 
 #include "engine/error.h"
@@ -84,17 +86,24 @@ int open_stream(const std::string& path, const std::string& target) {
   return fd;
 }
 
-// Makes sure that a new file can have this name.
-void clear_name(const std::string& path, int folder, const std::string& name, const WriteRules& rules) {
+// Makes sure that a new file can have this name. Returns the mode of the file or link that gives way to it.
+std::optional<mode_t> mode_of_old(const std::string& path, int folder, const std::string& name,
+                                  const WriteRules& rules) {
   struct stat about {};
-  if (fstatat(folder, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (fstatat(folder, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
   if (S_ISDIR(about.st_mode)) refuse(path, "is a folder");
   if (!S_ISREG(about.st_mode) && !S_ISLNK(about.st_mode)) refuse(path, "is no regular file");
   if (!rules.overwrite) {
     refuse(path, fmt::format("is there already{}; {}", S_ISLNK(about.st_mode) ? ", as a symbolic link" : "",
                              rules.to_overwrite));
   }
-  if (unlinkat(folder, name.c_str(), 0) != 0) refuse_errno(path, errno);
+  return about.st_mode;
+}
+
+// Nobody who may write into the folder too can put something there beforehand.
+std::string unforeseen_name() {
+  std::random_device device;
+  return fmt::format(".bitnet-chat-{:08x}{:08x}.new", device(), device());
 }
 
 }  // namespace
@@ -115,9 +124,12 @@ OutputFile::OutputFile(const std::string& path, const WriteRules& rules) : path_
   if (fd_ >= 0) return;
   folder_ = open_folder(path, target, rules.below);
   try {
-    clear_name(path, folder_, name_, rules);
-    fd_ = openat(folder_, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const std::optional<mode_t> old = mode_of_old(path, folder_, name_, rules);
+    written_ = old ? unforeseen_name() : name_;
+    fd_ = openat(folder_, written_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd_ < 0) refuse_errno(path, errno);
+    // Where a disk knows no such bits, the file is for its owner alone.
+    if (old && S_ISREG(*old)) static_cast<void>(fchmod(fd_, *old & 0777));
   } catch (...) {
     close_one(folder_);
     throw;
@@ -125,6 +137,7 @@ OutputFile::OutputFile(const std::string& path, const WriteRules& rules) : path_
 }
 
 OutputFile::~OutputFile() {
+  if (replaces()) unlinkat(folder_, written_.c_str(), 0);
   close_one(fd_);
   close_one(folder_);
 }
@@ -135,24 +148,34 @@ void OutputFile::write(std::string_view bytes) {
     if (n >= 0) {
       bytes.remove_prefix(static_cast<size_t>(n));
     } else if (errno != EINTR) {
-      failed_ = true;
-      reason_ = errno;
+      note_failure(errno);
     }
   }
 }
 
+void OutputFile::note_failure(int reason) {
+  if (!failed_) reason_ = reason;
+  failed_ = true;
+}
+
+void OutputFile::take_name() {
+  if (!replaces()) return;
+  if (renameat(folder_, written_.c_str(), folder_, name_.c_str()) != 0) return note_failure(errno);
+  written_ = name_;
+}
+
 void OutputFile::finish() {
+  // A power cut leaves the old file or the new one, and no name without bytes.
+  if (fd_ >= 0 && replaces() && fsync(fd_) != 0) note_failure(errno);
   const int fd = std::exchange(fd_, -1);
   // A network disk may report only now that it is full.
-  if (fd >= 0 && close(fd) != 0 && errno != EINTR && !failed_) {
-    failed_ = true;
-    reason_ = errno;
-  }
+  if (fd >= 0 && close(fd) != 0 && errno != EINTR) note_failure(errno);
+  if (!failed_) take_name();
   if (failed_) refuse_errno(path_, reason_);
 }
 
 void OutputFile::discard() {
-  if (folder_ >= 0) unlinkat(folder_, name_.c_str(), 0);
+  if (folder_ >= 0) unlinkat(folder_, written_.c_str(), 0);
   close_one(folder_);
 }
 

@@ -48,6 +48,7 @@ CastRecorder::CastRecorder(const std::string& file, const WriteRules& rules, int
                  {"command", "bitnet-chat"}};
   if (const char* term = std::getenv("TERM"); term != nullptr && *term != '\0') header["term"]["type"] = term;
   out_->write(line_of(header));
+  if (!failed()) out_->take_name();  // what is recorded can be played after a crash
   if (!failed()) return;
   out_->discard();
   out_->finish();  // says why

@@ -72,9 +72,10 @@ class Writing(unittest.TestCase):
                 os.unlink(link)
                 self.assertEqual(write("new")[0], 0)
                 self.assertEqual(self.mode("new"), 0o600)
+                os.chmod(os.path.join(WORK, "old"), 0o640)
                 self.assertEqual(write("old", "--force")[0], 0)
                 self.assertNotEqual(read("old") if number not in (6, 7) else "", "old")
-                self.assertEqual(self.mode("old"), 0o600)
+                self.assertEqual(self.mode("old"), 0o640)
                 os.unlink(os.path.join(WORK, "new"))
 
     def test_a_script_writes_only_below_its_folder(self):

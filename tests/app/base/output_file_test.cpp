@@ -2,11 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "engine/error.h"
@@ -48,8 +51,30 @@ class OutputFileTest : public testing::Test {
     return "";
   }
 
+  static auto files_here() { return std::distance(fs::directory_iterator("."), fs::directory_iterator()); }
+
   fs::path folder_;
   fs::path before_;
+};
+
+// While it lives no file gets longer than this, as on a full disk.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : signal_before_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_before_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*signal_before_)(int);
 };
 
 TEST_F(OutputFileTest, ANewFileIsForItsOwnerAlone) {
@@ -129,6 +154,55 @@ TEST_F(OutputFileTest, WhatCouldNotBeWrittenToItsEndDoesNotStay) {
     file.discard();
   }
   EXPECT_FALSE(fs::exists("partial"));
+}
+
+TEST_F(OutputFileTest, OnAFullDiskWhatWasToBeOverwrittenStays) {
+  put("a", "old");
+  const auto files = files_here();
+  bool refused = false;
+  {
+    const FullDisk full(100);
+    try {
+      write_file("a", std::string(200, 'x'), {.overwrite = true});
+    } catch (const Error&) {
+      refused = true;
+    }
+  }
+  EXPECT_TRUE(refused);
+  EXPECT_EQ(read("a"), "old");
+  EXPECT_EQ(files_here(), files) << "no part of the new one stays";
+}
+
+TEST_F(OutputFileTest, WhatIsOverwrittenIsThereUntilTheNewFileIsWhole) {
+  put("a", "old");
+  ASSERT_EQ(chmod("a", 0640), 0);
+  const auto files = files_here();
+  {
+    OutputFile file("a", {.overwrite = true});
+    file.write("new");
+    EXPECT_EQ(read("a"), "old");
+    file.discard();
+  }
+  EXPECT_EQ(read("a"), "old");
+  {
+    OutputFile file("a", {.overwrite = true});
+    file.write("new");
+    file.finish();
+    EXPECT_EQ(read("a"), "new");
+  }
+  struct stat about {};
+  ASSERT_EQ(stat("a", &about), 0);
+  EXPECT_EQ(about.st_mode & 07777, 0640U);
+  { OutputFile("a", {.overwrite = true}).write("what an exception ends"); }
+  EXPECT_EQ(read("a"), "new");
+  {
+    OutputFile recording("a", {.overwrite = true});
+    recording.write("begun");
+    recording.take_name();
+    recording.write(", goes on");
+  }
+  EXPECT_EQ(read("a"), "begun, goes on");
+  EXPECT_EQ(files_here(), files);
 }
 
 }  // namespace
