@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "app/base/counted.h"
@@ -19,12 +18,6 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kFlushEvery = std::chrono::milliseconds(250);
 constexpr size_t kFlushTokens = 32;
 
-// 53 bits, so that the seed survives every JSON reader.
-uint64_t new_seed() {
-  std::random_device device;
-  return ((uint64_t{device()} << 32) | device()) >> 11;
-}
-
 }  // namespace
 
 Answer::Answer(Conversation& conversation, const SettingsInUse& settings, ModelState& model, Worker& worker,
@@ -36,7 +29,8 @@ void Answer::describe(Status& status) const {
   status.waits = waits_ && aside_;
 }
 
-bool Answer::begin_or_wait() {
+bool Answer::begin_or_wait(Unanswered unanswered) {
+  unanswered_ = unanswered;
   waits_ = !model_ || running_;
   if (!waits_) begin();
   return !waits_;
@@ -52,12 +46,15 @@ void Answer::begin_waiting() {
 
 void Answer::stop_waiting() {
   waits_ = false;
-  if (conversation_.branch().back().stored.role == Role::user) take_back();
+  if (conversation_.branch().back().stored.role == Role::user) leave_unanswered();
 }
 
-void Answer::take_back() {
-  const std::string text = conversation_.take_back();
-  reporter_.front_end().return_input(typed_form(settings_.now.asks ? without_named_files(text) : text));
+void Answer::leave_unanswered() {
+  if (unanswered_.taken_back) {
+    const std::string text = conversation_.take_back();
+    reporter_.front_end().return_input(typed_form(settings_.now.asks ? without_named_files(text) : text));
+  }
+  if (unanswered_.redone) conversation_.redo();
 }
 
 // The tokens of the last answer, which goes on after this prompt.
@@ -84,34 +81,58 @@ std::vector<int32_t> Answer::prompt(bool continues) const {
 
 // Makes the prompt; returns why it cannot be answered, or an empty text.
 std::string Answer::refusal(bool continues, std::vector<int32_t>& prompt) const {
+  std::string why;
   try {
     prompt = this->prompt(continues);
+    if (prompt.size() >= model_->n_ctx) why = refusal_of(prompt.size(), continues);
+    if (prompt.empty()) why = "the chat template gives an empty prompt.";
   } catch (const Error& error) {
-    return fmt::format("Not sent: {}", error.what());
+    why = error.what();
   }
-  if (prompt.size() >= model_->n_ctx) {
-    const bool may_grow = model_->n_ctx < model_->model.n_ctx_train;
-    if (conversation_.branch().size() == 1)
-      return fmt::format(
-          "Not sent: the turn would take {} of {} tokens and leave no room for an answer. Shorten it, or ask "
-          "{}.",
-          prompt.size(), model_->n_ctx,
-          may_grow ? "for a larger context (--ctx N, /set ctx N)"
-                   : "another model: this one was trained for no more tokens");
+  if (why.empty()) return why;
+  const char* what = continues ? "continued" : unanswered_.taken_back ? "sent" : "answered";
+  return fmt::format("Not {}: {}", what, why);
+}
+
+// Why a prompt of so many tokens is none.
+std::string Answer::refusal_of(size_t tokens, bool continues) const {
+  const bool may_grow = model_->n_ctx < model_->model.n_ctx_train;
+  if (conversation_.branch().size() == 1)
     return fmt::format(
-        "Not sent: the conversation would take {} of {} tokens and leave no room for an answer. Nothing "
-        "was dropped: shorten the turn, make room with /compact, step back with /undo, or begin anew with "
-        "/new.",
-        prompt.size(), model_->n_ctx);
-  }
-  if (prompt.empty()) return "Not sent: the chat template gives an empty prompt.";
-  return {};
+        "the turn would take {} of {} tokens and leave no room for an answer. Shorten it, or ask {}.", tokens,
+        model_->n_ctx,
+        may_grow ? "for a larger context (--ctx N, /set ctx N)"
+                 : "another model: this one was trained for no more tokens");
+  const bool is_typed = !continues && unanswered_.taken_back;
+  return fmt::format(
+      "the conversation would take {} of {} tokens and leave no room for an answer. Nothing was dropped: "
+      "{}{}.",
+      tokens, model_->n_ctx, is_typed ? "shorten the turn, " : "", ways_on());
+}
+
+// /compact keeps the last turn, and so wants another one before it. A turn that goes back to the input line,
+// and takes no other one's place, is none.
+bool Answer::may_compact() const {
+  const std::vector<BranchMessage>& branch = conversation_.branch();
+  size_t turns = 0;
+  for (const BranchMessage& message : branch) turns += message.stored.role == Role::user ? 1 : 0;
+  const bool goes = branch.back().stored.role == Role::user && unanswered_.taken_back && !unanswered_.redone;
+  return turns > (goes ? 2 : 1);
+}
+
+// What a person can do where the context is full.
+std::string Answer::ways_on() const {
+  std::string text;
+  if (may_compact()) text += "make room with /compact, ";
+  if (const uint32_t most = model_->model.n_ctx_train; model_->n_ctx < most)
+    text += fmt::format("take a larger context with /set ctx N (up to {}), ", most);
+  return text + "step back with /undo, or begin anew with /new";
 }
 
 // With a fixed seed another answer to the same message would be the same answer.
 uint64_t Answer::next_seed(bool continues) {
   const std::optional<uint64_t> fixed = settings_.now.seed;
-  if (!fixed) return new_seed();
+  if (!fixed) return random_seed();
   uint64_t seed = *fixed;
   if (!continues) {
     Storage& storage = conversation_.storage();
@@ -144,7 +165,7 @@ void Answer::begin() {
   std::vector<int32_t> prompt;
   if (const std::string why = refusal(continues, prompt); !why.empty()) {
     // First the branch, whose redraw takes earlier news off the screen.
-    if (!continues) take_back();
+    if (!continues) leave_unanswered();
     trouble_ = true;
     return reporter_.error(why);
   }
@@ -360,10 +381,9 @@ void Answer::tell_differing_pass(uint32_t tokens) {
 void Answer::tell_reason(const std::string& reason, const std::string& message) {
   trouble_ = reason == "context" || reason == "numeric" || reason == "device_lost" || reason == "failed";
   if (reason == "context") {
-    reporter_.front_end().notice(fmt::format(
-        "The context is full: {} of {} tokens. Nothing was dropped: make room with /compact, step back with "
-        "/undo, or begin anew with /new.",
-        reporter_.status().context_used, reporter_.status().context_limit));
+    reporter_.front_end().notice(fmt::format("The context is full: {} of {} tokens. Nothing was dropped: {}.",
+                                             reporter_.status().context_used,
+                                             reporter_.status().context_limit, ways_on()));
   } else if (reason == "numeric") {
     reporter_.error(
         "The model's output is not a number (NaN or Inf), so the answer ends here. Try /regen; if it stays, "

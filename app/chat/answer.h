@@ -22,6 +22,12 @@
 
 namespace bitnet {
 
+// What becomes of a turn that is not answered after all.
+struct Unanswered {
+  bool taken_back = true;  // into the input line
+  bool redone = false;     // Conversation::redo() brings back what the person stepped back from for it
+};
+
 class Answer {
  public:
   // All of these must live as long as it does.
@@ -37,14 +43,14 @@ class Answer {
   bool is_shown(uint64_t job) const { return is(job) && !aside_; }
   void describe(Status& status) const;
 
-  // Answers the last message of the branch; a last answer is continued. What cannot be answered is told, and
-  // goes back to the input line. Requires a model, and that nothing runs.
+  // Answers the last message of the branch; a last answer is continued. What cannot be answered is told.
+  // Requires a model, and that nothing runs.
   void begin();
   // The same as soon as the model is there and does nothing else; false where it waits for that.
-  bool begin_or_wait();
+  bool begin_or_wait(Unanswered unanswered = {});
   // The model is there: begins what waits, else says what the branch takes of the context.
   void begin_waiting();
-  // What waits is not answered; a turn of the user goes back to the input line.
+  // What waits is not answered.
   void stop_waiting();
 
   void take(const Token& token);
@@ -91,11 +97,14 @@ class Answer {
   std::vector<int32_t> said_so_far(const std::vector<int32_t>& prompt) const;
   std::vector<int32_t> prompt(bool continues) const;
   std::string refusal(bool continues, std::vector<int32_t>& prompt) const;
+  std::string refusal_of(size_t tokens, bool continues) const;
   uint64_t next_seed(bool continues);
   StoredTurn describe(const std::vector<int32_t>& prompt, uint64_t seed) const;
   void begin_stored(const StoredTurn& turn, const std::vector<int32_t>& prompt, bool continues);
   void submit(std::vector<int32_t> prompt, bool continues);
-  void take_back();
+  void leave_unanswered();
+  bool may_compact() const;
+  std::string ways_on() const;
   void show(std::string_view text, const SampledToken& token);
   void flush(bool now);
   void show_rest(const Finished& finished);
@@ -112,7 +121,8 @@ class Answer {
   std::optional<Running> running_;
   std::optional<AnswerAside> aside_;  // where it goes while it is not shown
   bool trouble_ = false;
-  bool waits_ = false;  // the branch ends in what is answered when the model is there
+  Unanswered unanswered_;  // the turn that is begun, or waits
+  bool waits_ = false;     // the branch ends in what is answered when the model is there
   uint32_t interrupt_after_ = 0;
   JobStats stats_;
   uint64_t seed_ = 0;

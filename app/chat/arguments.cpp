@@ -61,15 +61,19 @@ double replay_speed(std::string_view text) {
 }
 
 NamedFile file_to_write(std::string_view text) {
-  const bool forced = text.size() > 1 && text.ends_with('!');
-  return {unquoted(forced ? text.substr(0, text.size() - 1) : text), forced};
+  const bool forced = text.ends_with('!');
+  if (forced) text = without_space(text.substr(0, text.size() - 1));
+  if (forced && text.empty()) refuse("wanted the name of a file in front of the !, found none");
+  return {unquoted(text), forced};
 }
 
 std::string unquoted(std::string_view name) {
   const char quote = name.empty() ? '\0' : name.front();
-  if (name.size() > 2 && (quote == '"' || quote == '\'') && name.back() == quote)
-    name = name.substr(1, name.size() - 2);
-  return std::string(name);
+  if (quote != '"' && quote != '\'') return std::string(name);
+  if (name.size() == 1 || name.back() != quote)
+    refuse(fmt::format("wanted a file's name with {0} around it, found {1}", quote, printable(name, 40)));
+  if (name.size() == 2) refuse(fmt::format("wanted the name of a file, found {}", name));
+  return std::string(name.substr(1, name.size() - 2));
 }
 
 }  // namespace bitnet

@@ -26,7 +26,10 @@ struct NamedFile {
   std::string name;
   bool forced = false;  // by a ! behind it
 };
+// Throws what unquoted() does, and Error(usage) for a ! with no name in front.
 NamedFile file_to_write(std::string_view text);
-std::string unquoted(std::string_view name);  // quotes around a file's name are no part of it
+// Quotes around a file's name are no part of it. Throws Error(usage) where they are not closed, or have
+// nothing between them.
+std::string unquoted(std::string_view name);
 
 }  // namespace bitnet

@@ -106,6 +106,7 @@ LiveChat::LiveChat(Store& store, Worker& worker, ChatSettings settings, FrontEnd
                   conversation_.describe(status);
                   answer_.describe(status);
                   models_.describe(status);
+                  status.keeps_history = !status.is_private && !queue_.goes_private();
                   status.full = settings_.now.full_status;
                 }),
       conversation_(store, settings_, model_, reporter_),

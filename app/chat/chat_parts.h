@@ -13,6 +13,7 @@
 #include "answer.h"
 #include "app/model/worker.h"
 #include "conversation.h"
+#include "mentions.h"
 #include "model_state.h"
 #include "model_switch.h"
 #include "queue.h"
@@ -52,20 +53,20 @@ struct ChatParts {
   bool busy() const { return answer.busy() || tasks.busy(); }
 };
 
-// turns.cpp. A turn as it was typed: stored, shown and answered, at once or when the model is there. Where
-// that cannot be, it goes back to the input line.
-// Puts the files that a person names in `text` as @path beside it. Throws Error(usage) for one that cannot go
-// along; without `all`, it is left out.
+// do_read.cpp. Puts the files that a person names in `text` as @path beside it. Throws Error(usage) for one
+// that cannot go along; without `all`, it is left out.
 void name_files(ChatParts& chat, std::string_view text, bool all);
 // Tells a person that these words, which name no file, are only text.
-void tell_without_file(ChatParts& chat, std::vector<std::string> words);
+void tell_without_file(ChatParts& chat, const std::vector<WithoutFile>& words);
 // Chat::without_last_file().
 std::optional<std::string> without_last_file(ChatParts& chat, std::string_view typed);
 
-// The turn waits where something else runs.
-void add_user_turn(ChatParts& chat, std::string_view turn);
+// turns.cpp. A turn as it was typed: stored, shown and answered, at once or when the model is there. Where
+// that cannot be, it goes back to the input line. It waits where something else runs.
+void add_user_turn(ChatParts& chat, std::string_view turn, Unanswered unanswered = {});
 // The same at once, with these files. Requires can_begin_turn().
-void begin_turn(ChatParts& chat, std::string_view turn, const std::vector<AttachedFile>& files);
+void begin_turn(ChatParts& chat, std::string_view turn, const std::vector<AttachedFile>& files,
+                Unanswered unanswered = {});
 // Nothing runs, or only the answer to another conversation.
 bool can_begin_turn(const ChatParts& chat);
 bool stoppable(const ChatParts& chat);

@@ -234,6 +234,12 @@ void Conversation::go_to(std::optional<int64_t> leaf) {
   show_all();
 }
 
+void Conversation::step_back_from_answer() {
+  const int64_t left = branch_.back().stored.id;
+  step_back_to(branch_.back().stored.parent);
+  undone_.push_back(left);
+}
+
 bool Conversation::undo() {
   const auto last_user = std::find_if(branch_.rbegin(), branch_.rend(),
                                       [](const BranchMessage& m) { return m.stored.role == Role::user; });
@@ -439,6 +445,7 @@ void Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {
 }
 
 void Conversation::reload(std::optional<int64_t> leaf) {
+  if (number() == 0) begin_new();
   undone_.clear();
   branch_ = read_branch(store(), number(), leaf);
   show_all();

@@ -64,6 +64,7 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   bool title_is_first_line() const;                // nobody has given it another one
   void step_back_to(std::optional<int64_t> leaf);  // an ancestor of leaf()
   void move_to(std::optional<int64_t> leaf);       // anywhere in the tree
+  void step_back_from_answer();                    // in which the branch ends; redo() brings it back
   bool undo();                                     // false where there is no turn to step back from
   bool redo();                                     // false where there is nothing to bring back
 

@@ -18,6 +18,7 @@ namespace bitnet {
 namespace {
 
 constexpr int64_t kMostMatched = 1000;
+constexpr size_t kLongestTitle = 200;       // characters
 constexpr size_t kWordsWorthSearching = 3;  // bytes of a filter from which on the messages are searched too
 constexpr size_t kMostWorthSearching = 60;  // and up to which: what is longer was pasted by mistake
 
@@ -103,6 +104,7 @@ void delete_conversation(ChatParts& chat, std::optional<int64_t> number, bool no
   if (now) {
     text = fmt::format("Conversation {} is deleted {}.", which, purge_text(storage.database(), which));
     chat.worker.forget_timelines();  // one of them may be its
+    storage.forget_left(which);
   } else if (storage.database().set_deleted(which, true)) {
     text = fmt::format(
         "Conversation {0} is deleted. /undelete {0} brings it back within {1} days; /delete {0} now "
@@ -186,7 +188,7 @@ void do_title(ChatParts& chat, std::string_view arguments) {
   if (!arguments.empty()) {
     if (chat.storage.number() == 0)
       refuse("this conversation is not stored yet: it is once you have said something");
-    chat.conversation.set_title(arguments.substr(0, arguments.find('\n')));
+    chat.conversation.set_title(first_characters(arguments.substr(0, arguments.find('\n')), kLongestTitle));
     chat.reporter.send_status();
   }
   chat.front_end().command_output("title", one_line(chat.conversation.title()));

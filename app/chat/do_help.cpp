@@ -45,6 +45,14 @@ bool may_quit(ChatParts& chat) {
   return false;
 }
 
+// Nothing where /quit cuts nothing short.
+std::string left_undone(const ChatParts& chat) {
+  if (!chat.queue.empty())
+    return chat.queue.size() == 1 ? "One message is not sent yet" : "Messages are not sent yet";
+  const int64_t elsewhere = chat.answer.elsewhere();
+  return elsewhere == 0 ? "" : fmt::format("The answer to conversation {} is still being made", elsewhere);
+}
+
 }  // namespace
 
 void do_help(ChatParts& chat, std::string_view arguments) {
@@ -61,10 +69,8 @@ void do_help(ChatParts& chat, std::string_view arguments) {
 }
 
 void do_quit(ChatParts& chat, std::string_view) {
-  if (!chat.queue.empty() && !std::exchange(chat.quit_warned, true)) {
-    return chat.reporter.error(fmt::format("{} not sent yet; /quit again ends the program without.",
-                                           chat.queue.size() == 1 ? "One message is" : "Messages are"));
-  }
+  if (const std::string left = left_undone(chat); !left.empty() && !std::exchange(chat.quit_warned, true))
+    return chat.reporter.error(fmt::format("{}; /quit again ends the program without.", left));
   interrupt(chat);
   chat.quit = may_quit(chat);
 }

@@ -94,9 +94,9 @@ void do_prompt(ChatParts& chat, std::string_view arguments) {
   const auto [name, rest] = split(arguments);
   const std::string text = fill_prompt(find_prompt(name), name, words_of(rest));
   // Whoever gives a word with an @ to a template means a file. What looks like one is told with the turn.
-  std::vector<std::string> missing = without_file(rest, /*any=*/true);
-  for (const std::string& told : without_file(text)) std::erase(missing, told);
-  tell_without_file(chat, std::move(missing));
+  std::vector<WithoutFile> missing = without_file(rest, /*any=*/true);
+  for (const WithoutFile& told : without_file(text)) std::erase(missing, told);
+  tell_without_file(chat, missing);
   add_user_turn(chat, text);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -73,6 +74,15 @@ void read_file(ChatParts& chat, const std::string& path) {
                   again ? "was read anew, and is in your next turn once" : "goes into your next turn"));
 }
 
+void tell_without_file(const ChatParts& chat, std::vector<std::string> words, const char* why) {
+  constexpr size_t kMostNamed = 3;
+  const std::string more =
+      words.size() > kMostNamed ? fmt::format(" and {} more", words.size() - kMostNamed) : "";
+  words.resize(std::min(words.size(), kMostNamed));
+  chat.front_end().notice(fmt::format("No file goes along for {}{}: {}. /edit takes the turn back.",
+                                      printable(fmt::format("{}", fmt::join(words, ", ")), 200), more, why));
+}
+
 }  // namespace
 
 void name_files(ChatParts& chat, std::string_view text, bool all) {
@@ -99,15 +109,20 @@ void name_files(ChatParts& chat, std::string_view text, bool all) {
   chat.read_files.set_named(std::move(files));
 }
 
-void tell_without_file(ChatParts& chat, std::vector<std::string> words) {
-  constexpr size_t kMostNamed = 3;
-  if (!chat.settings.now.asks || words.empty()) return;
-  const std::string more =
-      words.size() > kMostNamed ? fmt::format(" and {} more", words.size() - kMostNamed) : "";
-  words.resize(std::min(words.size(), kMostNamed));
-  chat.front_end().notice(
-      fmt::format("No file goes along for {}{}: there is none of that name. /edit takes the turn back.",
-                  printable(fmt::format("{}", fmt::join(words, ", ")), 200), more));
+void tell_without_file(ChatParts& chat, const std::vector<WithoutFile>& words) {
+  using Why = WithoutFile::Why;
+  if (!chat.settings.now.asks) return;
+  for (const auto& [why, one, many] :
+       {std::tuple(Why::missing, "there is none of that name", "there is none of that name"),
+        std::tuple(Why::folder, "it is a folder", "they are folders"),
+        std::tuple(Why::no_regular_file, "it is no regular file", "they are no regular files")}) {
+    std::vector<std::string> named;
+    for (const WithoutFile& word : words) {
+      if (word.why == why) named.push_back(word.word);
+    }
+    const char* what = named.size() == 1 ? one : many;
+    if (!named.empty()) tell_without_file(chat, std::move(named), what);
+  }
 }
 
 std::optional<std::string> without_last_file(ChatParts& chat, std::string_view typed) {

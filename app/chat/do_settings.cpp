@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "app/base/counted.h"
 #include "app/text/text_file.h"
 #include "arguments.h"
 #include "do.h"
@@ -68,11 +69,12 @@ void fit_context(ChatParts& chat) {
     if (!chat.model) return;
     const uint32_t n_ctx = chat.model->n_ctx;
     if (finished.reason == "stop") {
-      chat.front_end().notice(
-          fmt::format("The context holds {} tokens now; the next turn is read from its beginning.", n_ctx));
+      chat.front_end().notice(fmt::format(
+          "The context holds {} now; the next turn is read from its beginning.", counted(n_ctx, "token")));
     } else {
       chat.settings.now.ctx = n_ctx;
-      chat.reporter.error(fmt::format("The context still holds {} tokens: {}", n_ctx, finished.message));
+      chat.reporter.error(
+          fmt::format("The context still holds {}: {}", counted(n_ctx, "token"), finished.message));
     }
     chat.answer.begin_waiting();
   };
@@ -135,7 +137,9 @@ void do_system(ChatParts& chat, std::string_view arguments) {
   if (arguments == "none") {
     set_system(chat, "");
   } else if (arguments.starts_with('@')) {
-    set_system(chat, read_text_file(unquoted(arguments.substr(1)), kMostSystemBytes));
+    const std::string file = unquoted(arguments.substr(1));
+    if (file.empty()) refuse("wanted the name of a file behind the @, found none");
+    set_system(chat, read_text_file(file, kMostSystemBytes));
   } else if (!arguments.empty()) {
     set_system(chat, arguments);
   }

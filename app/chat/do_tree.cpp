@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "app/base/blank.h"
 #include "app/store/message_tree.h"
 #include "app/text/text_safe.h"
 #include "app/text/text_width.h"
@@ -11,6 +12,7 @@
 #include "arguments.h"
 #include "command_line.h"
 #include "do.h"
+#include "listing.h"
 #include "read_files.h"
 #include "refuse.h"
 
@@ -23,11 +25,12 @@ constexpr int kTextColumns = 60;
 
 // The beginning of a text on one line, padded to `columns`.
 std::string beginning(std::string_view text, int columns) {
-  std::string line = make_safe(text.substr(0, 4 * static_cast<size_t>(columns)));
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
-  line.erase(0, std::min(line.find_first_not_of(' '), line.size()));
-  if (columns_of(line) > columns) line = std::string(prefix_of_columns(line, columns - 1)) + "…";
+  constexpr size_t kMostCharacters = 2000;  // so that a long text costs no more than a short one
+  text = trim(text);
+  const std::string_view looked_at = first_characters(text, kMostCharacters);
+  std::string line = one_line(looked_at);
+  if (looked_at.size() < text.size()) line += "…";
+  line = shortened(line, columns);
   return line + std::string(static_cast<size_t>(std::max(columns - columns_of(line), 0)), ' ');
 }
 
@@ -105,6 +108,16 @@ std::string numbers_text(Conversation& conversation) {
   return text + "/goto N goes back to one of them; /branches shows what lies off this branch.";
 }
 
+// In place of the one that was undone, which is there again where this one is not sent.
+void rewrite_turn(ChatParts& chat, std::string_view text) {
+  try {
+    add_user_turn(chat, text, {.taken_back = true, .redone = true});
+  } catch (const Error&) {
+    chat.conversation.redo();
+    throw;
+  }
+}
+
 }  // namespace
 
 void do_regen(ChatParts& chat, std::string_view) {
@@ -112,13 +125,14 @@ void do_regen(ChatParts& chat, std::string_view) {
   const std::vector<BranchMessage>& branch = conversation.branch();
   if (chat.model.failure()) refuse("the model cannot be used");
   if (branch.empty()) refuse("there is no turn to answer again");
-  if (branch.back().stored.role == Role::assistant) {
+  const bool has_answer = branch.back().stored.role == Role::assistant;
+  if (has_answer) {
     if (branch.size() < 2) refuse("there is no turn to answer again");
-    conversation.step_back_to(branch.back().stored.parent);
+    conversation.step_back_from_answer();
     if (chat.settings.now.sampler.temperature == 0)
       chat.front_end().notice("At temp 0 the likeliest answer comes again; /set temp 0.7 gives others.");
   }
-  chat.answer.begin_or_wait();
+  chat.answer.begin_or_wait({.taken_back = false, .redone = has_answer});
 }
 
 void do_continue(ChatParts& chat, std::string_view) {
@@ -146,7 +160,7 @@ void do_edit(ChatParts& chat, std::string_view text) {
   if (chat.model.failure()) refuse("the model cannot be used");
   const std::string old = last->stored.text;
   chat.conversation.undo();
-  if (!text.empty()) return add_user_turn(chat, text);
+  if (!text.empty()) return rewrite_turn(chat, text);
   chat.front_end().notice(
       "Your last turn is in the input line: change it and send it. /redo brings it back as it was.");
   chat.front_end().return_input(typed_form(chat.settings.now.asks ? without_named_files(old) : old));

@@ -88,7 +88,8 @@ struct Status {
   uint64_t fetched_bytes = 0;
   double fetch_rate = 0;          // bytes a second; 0: not known
   bool fetch_is_checked = false;  // all of it came, and its checksum is computed
-  bool is_private = false;  // --private or /private: the person wants nothing kept, input history included
+  bool is_private = false;        // --private or /private: the person wants nothing kept
+  bool keeps_history = true;      // of what is typed; false where it is private, or where a /private waits
 };
 
 // The counts and times of one finished answer.

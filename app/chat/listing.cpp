@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "app/base/clock.h"
 #include "app/base/counted.h"
 #include "app/text/text_safe.h"
+#include "app/text/text_width.h"
 #include "engine/error.h"
 #include "front_end.h"
 
@@ -16,26 +18,46 @@ namespace {
 constexpr int64_t kMostListed = 1000;
 constexpr int64_t kFound = 50;
 
-// A snippet with its marks, on one line. The text may hold the bytes of the marks too, so this makes sure
-// that every mark that begins also ends.
+// A snippet with its marks, on one line. The index marks code points, and a mark within a cluster would tear
+// it apart on the screen, so whole clusters are marked. The text may hold the bytes of the marks too, so this
+// makes sure that every mark that begins also ends.
 std::string marked_line(std::string_view snippet) {
-  std::string line;
+  std::string plain;
+  std::vector<bool> hit;  // each byte of it
   bool on = false;
   while (!snippet.empty()) {
     const size_t mark = std::min(snippet.find_first_of("\x02\x03"), snippet.size());
-    line += one_line(snippet.substr(0, mark));
+    plain += one_line(snippet.substr(0, mark));
+    hit.resize(plain.size(), on);
     snippet.remove_prefix(mark);
     if (snippet.empty()) break;
-    const bool begins = snippet.front() == kMarkOn;
-    if (begins != on) line += snippet.front();
-    on = begins;
+    on = snippet.front() == kMarkOn;
     snippet.remove_prefix(1);
+  }
+  std::string line;
+  on = false;
+  for (size_t at = 0, end = 0; at < plain.size(); at = end) {
+    end = at + first_cluster(std::string_view(plain).substr(at)).bytes;
+    bool is_hit = false;
+    for (size_t i = at; i < end; ++i) is_hit = is_hit || hit[i];
+    if (is_hit != on) line += is_hit ? kMarkOn : kMarkOff;
+    on = is_hit;
+    line.append(plain, at, end - at);
   }
   if (on) line += kMarkOff;
   return line;
 }
 
 }  // namespace
+
+std::string_view first_characters(std::string_view text, size_t most) {
+  size_t at = 0, count = 0;
+  for (; at < text.size(); ++at) {
+    const bool begins_one = (static_cast<uint8_t>(text[at]) & 0xC0) != 0x80;
+    if (begins_one && count++ == most) break;
+  }
+  return text.substr(0, at);
+}
 
 StoredConversation find_conversation(Store& store, int64_t id, std::string_view hint) {
   const auto row = store.conversation(id);

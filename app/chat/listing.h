@@ -11,6 +11,9 @@
 
 namespace bitnet {
 
+// The beginning of a text with at most so many characters, by code points.
+std::string_view first_characters(std::string_view text, size_t most);
+
 // Throws Error(runtime) where there is no conversation of this number; `hint` is what the message says to do,
 // which without it is a command for a shell.
 StoredConversation find_conversation(Store& store, int64_t id, std::string_view hint = {});

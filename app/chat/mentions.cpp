@@ -80,6 +80,15 @@ bool looks_like_a_file(std::string_view path) {
          std::all_of(ending.begin(), ending.end(), is_plain);
 }
 
+// Why there is no file at `path`, which is none.
+WithoutFile::Why why_no_file(const std::string& path) {
+  std::error_code error;  // what cannot be looked at is not there for them
+  const auto found = std::filesystem::status(expand_home(path), error).type();
+  if (found == std::filesystem::file_type::directory) return WithoutFile::Why::folder;
+  const bool is_there = std::filesystem::exists(std::filesystem::file_status(found));
+  return error || !is_there ? WithoutFile::Why::missing : WithoutFile::Why::no_regular_file;
+}
+
 }  // namespace
 
 std::vector<Mention> mentions_in(std::string_view text) {
@@ -91,13 +100,16 @@ std::vector<Mention> mentions_in(std::string_view text) {
   return mentions;
 }
 
-std::vector<std::string> without_file(std::string_view text, bool any) {
-  std::vector<std::string> words;
+std::vector<WithoutFile> without_file(std::string_view text, bool any) {
+  std::vector<WithoutFile> words;
   for (const Word& word : words_in(text)) {
     const Mention mention = mention_by(word);
     if (!word.closed || mention.path.empty() || mention.path.find('\n') != std::string::npos) continue;
-    if (!any && word.quote == '\0' && !looks_like_a_file(mention.path)) continue;
-    if (!is_file(mention.path)) words.emplace_back(text.substr(mention.begin, mention.end - mention.begin));
+    if (is_file(mention.path)) continue;
+    const WithoutFile::Why why = why_no_file(mention.path);
+    const bool is_there = why != WithoutFile::Why::missing;
+    if (!any && !is_there && word.quote == '\0' && !looks_like_a_file(mention.path)) continue;
+    words.push_back({std::string(text.substr(mention.begin, mention.end - mention.begin)), why});
   }
   return words;
 }

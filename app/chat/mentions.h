@@ -17,13 +17,21 @@ struct Mention {
   std::string path;
 };
 
+// A word with an @ that no file goes along for.
+struct WithoutFile {
+  enum class Why { missing, folder, no_regular_file };
+  std::string word;  // as it stands in the text
+  Why why = Why::missing;
+  bool operator==(const WithoutFile&) const = default;
+};
+
 // The words of `text` that name a file that is there, from left to right. Other words with an @ are text.
 std::vector<Mention> mentions_in(std::string_view text);
 
-// The words with an @ that were meant for a file, as it seems, although none is there: those in quotes, and
-// those with a slash or with an ending such as .txt; with `any`, all of them. Names of people, addresses and
-// code are mostly none.
-std::vector<std::string> without_file(std::string_view text, bool any = false);
+// The words with an @ that were meant for a file, as it seems, although none is there: those that name
+// something else, those in quotes, and those with a slash or with an ending such as .txt; with `any`, all of
+// them. Names of people, addresses and code are mostly none.
+std::vector<WithoutFile> without_file(std::string_view text, bool any = false);
 
 // The word at the end of `text` that may become the name of a file; begin is text.size() where there is none.
 struct BegunMention {

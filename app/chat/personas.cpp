@@ -208,9 +208,10 @@ std::string fill_prompt(const PromptTemplate& prompt, std::string_view name,
         used = std::max(used, wanted.rest ? words.size() : wanted.first);
         if (wanted.first > words.size()) {
           if (!wanted.otherwise) {
-            throw Error(ErrorKind::usage, fmt::format("/prompt {} wants {} more: {}", printable(name, 40),
-                                                      wanted.first == words.size() + 1 ? "one word" : "words",
-                                                      printable(prompt.about, 200)));
+            throw Error(ErrorKind::usage,
+                        fmt::format("/prompt {} wants {} more{}{}", printable(name, 40),
+                                    wanted.first == words.size() + 1 ? "one word" : "words",
+                                    prompt.about.empty() ? "" : ": ", printable(prompt.about, 200)));
           }
           out += *wanted.otherwise;
           return;
@@ -241,9 +242,15 @@ PromptTemplate find_prompt(std::string_view name) {
 }
 
 std::vector<NamedText> all_personas() {
-  return all_of("personas", [](const std::string& text, const std::string& name, const std::string& file) {
-    return parse_persona(text, name, file);
-  });
+  std::vector<NamedText> all =
+      all_of("personas", [](const std::string& text, const std::string& name, const std::string& file) {
+        return parse_persona(text, name, file);
+      });
+  for (NamedText& entry : all) {
+    if (entry.name == "none")
+      entry.problem = "this name is taken, as /persona none takes leave of one; rename the file";
+  }
+  return all;
 }
 
 std::vector<NamedText> all_prompts() {

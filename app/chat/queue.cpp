@@ -1,12 +1,22 @@
 #include "queue.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "arguments.h"
 
 namespace bitnet {
 
 void Queue::add(std::string_view typed, bool with_files) {
   waiting_.push_back({std::string(typed), with_files ? read_files_.take() : std::vector<AttachedFile>()});
   tell();
+}
+
+bool Queue::goes_private() const {
+  const auto last = std::find_if(waiting_.rbegin(), waiting_.rend(), [](const Waiting& waiting) {
+    return split(waiting.typed).first == "/private";
+  });
+  return last != waiting_.rend() && split(last->typed).second != "off";
 }
 
 Queue::Waiting Queue::pop() {

@@ -27,6 +27,8 @@ class Queue {
   bool empty() const { return waiting_.empty(); }
   size_t size() const { return waiting_.size(); }
   const Waiting& front() const { return waiting_.front(); }
+  // A /private waits, and no /private off behind it: what is typed now is said in private.
+  bool goes_private() const;
 
   // Each of these tells the front end what waits now. A message takes the files of the next turn along.
   void add(std::string_view typed, bool with_files);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "app/base/nearest.h"
 #include "engine/error.h"
@@ -271,6 +272,11 @@ void adopt(const ModelSettings& wishes, ChatSettings& settings) {
     if (source_of(settings, wish.setting) == SettingSource::program)
       set_from(SettingSource::model, settings, wish.setting, wish.value);
   }
+}
+
+uint64_t random_seed() {
+  std::random_device device;
+  return ((uint64_t{device()} << 32) | device()) >> 11;
 }
 
 SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed) {

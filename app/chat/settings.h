@@ -99,6 +99,8 @@ ModelSettings usable_wishes(const ModelSettings& wishes);
 // says otherwise. Wishes of a file before it are taken back. Requires usable wishes.
 void adopt(const ModelSettings& wishes, ChatSettings& settings);
 
+// A seed for a turn where the person has set none: 53 bits, so that it survives every JSON reader.
+uint64_t random_seed();
 // The sampler of a turn, which has this seed.
 SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed);
 // As stored with a turn; from_json throws Error(database) for what is not one.

@@ -150,11 +150,12 @@ bool Storage::save_again() {
   unsaved_.reset();
   note_file();
   int64_t& number = private_ ? public_number_ : number_;
-  if (number != 0) number = saved.conversations.at(number);
+  // One in which nothing was said, as an import may be, is not stored.
+  const auto known = saved.conversations.find(number);
+  number = known == saved.conversations.end() ? 0 : known->second;
   if (!private_) {
-    std::optional<int64_t> leaf = branch_.leaf();
-    if (leaf) leaf = saved.messages.at(*leaf).id;
-    branch_.reload(leaf);
+    const auto leaf = saved.messages.find(branch_.leaf().value_or(0));
+    branch_.reload(leaf == saved.messages.end() ? std::nullopt : std::optional(leaf->second.id));
   }
   reporter_.front_end().notice(
       (count == 0 ? "The database can be written again: what you say is saved."
@@ -221,6 +222,10 @@ void Storage::go_private() {
   const int64_t left = number_;
   private_ = memory_copy(nullptr);
   public_number_ = left;
+}
+
+void Storage::forget_left(int64_t number) {
+  if (public_number_ == number) public_number_ = 0;
 }
 
 int64_t Storage::leave_private() {

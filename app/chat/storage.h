@@ -32,7 +32,7 @@ class StoredBranch {
   // Writes the messages into `memory`, as the conversation `number`, which they have here too, and goes on
   // with the ids that they have there. `unsaved`, where it is given, gets what the database knows of them.
   virtual void copy_to(Store& memory, int64_t number, Unsaved* unsaved) = 0;
-  // Shows the messages up to `leaf` as they are stored now.
+  // Shows the messages up to `leaf` as they are stored now; a new conversation where it has no number.
   virtual void reload(std::optional<int64_t> leaf) = 0;
   virtual std::optional<int64_t> leaf() const = 0;
 
@@ -87,6 +87,7 @@ class Storage {
   void go_private();  // with a copy of what is shown
   int64_t
   leave_private();  // nothing is open then; returns the conversation in database() that was left, or 0
+  void forget_left(int64_t number);  // it was deleted for good: leave_private() does not go back to it
 
  private:
   std::unique_ptr<Store> memory_copy(Unsaved* unsaved);

@@ -14,7 +14,7 @@ bool can_begin_turn(const ChatParts& chat) {
   return !chat.tasks.busy() && !chat.answer.is_shown() && !chat.answer.waits() && !chat.models.wants();
 }
 
-void add_user_turn(ChatParts& chat, std::string_view turn) {
+void add_user_turn(ChatParts& chat, std::string_view turn, Unanswered unanswered) {
   if (chat.model.failure()) {
     chat.front_end().notice("Not sent: the model cannot be used; /reopen opens it again.");
     chat.front_end().return_input(typed_form(turn));
@@ -29,12 +29,13 @@ void add_user_turn(ChatParts& chat, std::string_view turn) {
   }
   chat.quit_warned = false;
   if (!can_begin_turn(chat) || !chat.queue.empty()) return chat.queue.add(typed_form(turn), true);
-  begin_turn(chat, turn, chat.read_files.take());
+  begin_turn(chat, turn, chat.read_files.take(), unanswered);
 }
 
-void begin_turn(ChatParts& chat, std::string_view turn, const std::vector<AttachedFile>& files) {
+void begin_turn(ChatParts& chat, std::string_view turn, const std::vector<AttachedFile>& files,
+                Unanswered unanswered) {
   chat.conversation.add_user_message(with_files(files, turn), title_from(turn));
-  if (!chat.answer.begin_or_wait()) {
+  if (!chat.answer.begin_or_wait(unanswered)) {
     chat.front_end().notice(chat.answer.elsewhere() == 0
                                 ? "The model is still loading; this turn starts when it is there."
                                 : fmt::format("Conversation {} is answered first; then comes this turn.",

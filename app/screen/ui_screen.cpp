@@ -189,8 +189,7 @@ void ScreenFrontEnd::marked_output(std::string_view command, std::string_view te
 
 void ScreenFrontEnd::return_input(std::string_view text) {
   pace_.change();
-  if (!input_.give_back(text))
-    notice("A text that was not sent waits here and comes back once the input line is empty.");
+  if (!input_.give_back(text)) notice("A text waits here and comes into the input line once that is empty.");
 }
 
 bool ScreenFrontEnd::copy(std::string_view text) {
@@ -217,7 +216,7 @@ void ScreenFrontEnd::status(const Status& status) {
     stopping_ = false;
     hint("");
   }
-  input_.keep_history(!status.is_private);
+  input_.keep_history(status.keeps_history);
   pace_.change();
 }
 

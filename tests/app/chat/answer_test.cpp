@@ -49,7 +49,24 @@ TEST_F(ChatTest, ATurnThatDoesNotFitIsNotSent) {
   say("a");
   say(std::string(40, 'x'));
   EXPECT_THAT(front.log, HasSubstr("the conversation would take 50 of 32 tokens"));
-  EXPECT_THAT(front.log, HasSubstr("/compact"));
+  EXPECT_THAT(front.log, HasSubstr("/set ctx N (up to 8192)"));
+  EXPECT_THAT(front.log, Not(HasSubstr("/compact"))) << "it keeps the last turn, and so does nothing here";
+  say("b");
+  say(std::string(40, 'x'));
+  EXPECT_THAT(front.errors.back(), HasSubstr("shorten the turn, make room with /compact, "));
+}
+
+TEST_F(ChatTest, AnAnswerThatCannotGoOnSaysWhatHelps) {
+  script.answer(std::string(100, 'y'));
+  start_loaded(24);
+  say("short");
+  EXPECT_THAT(front.log,
+              HasSubstr("take a larger context with /set ctx N (up to 8192), step back with /undo"));
+  EXPECT_THAT(front.log, Not(HasSubstr("/compact")));
+  say("/continue");
+  EXPECT_THAT(front.errors.back(), testing::StartsWith("Not continued: "));
+  EXPECT_THAT(front.errors.back(), Not(HasSubstr("shorten the turn")));
+  EXPECT_EQ(front.shown.size(), 2U);
 }
 
 TEST_F(ChatTest, AnAnswerThatIsNoUtf8IsStillReusedTokenByToken) {

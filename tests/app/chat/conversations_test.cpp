@@ -260,6 +260,19 @@ TEST_F(ChatFolderTest, ADamagedConversationIsRefusedByItsIdAndTheOthersGoOn) {
   EXPECT_THAT(front.last_output, HasSubstr("Conversation 1 is deleted"));
 }
 
+TEST_F(ChatTest, ATitleIsCutBetweenCharacters) {
+  start_loaded();
+  say("hello");
+  std::string long_title, title;
+  for (int i = 0; i < 300; ++i) {
+    long_title += "é";
+    if (i < 200) title += "é";
+  }
+  say("/title " + long_title);
+  EXPECT_EQ(front.last_output, title);
+  EXPECT_EQ(store->conversation(chat->conversation())->title, title);
+}
+
 TEST_F(ChatFolderTest, SearchMarksHitsAndSaysWhereTheyAre) {
   script.answer("The cat sat on the mat.");
   script.answer("你好世界，今天天气很好。");
@@ -276,6 +289,9 @@ TEST_F(ChatFolderTest, SearchMarksHitsAndSaysWhereTheyAre) {
   say("/search 世界");
   EXPECT_THAT(front.last_output, HasSubstr("你好[世界]，今天"));
   EXPECT_THAT(front.last_output, HasSubstr("message 4"));
+  say("नमस्ते दुनिया");
+  say("/search नमस्ते");
+  EXPECT_THAT(front.last_output, HasSubstr("[नमस्ते] ")) << "no character is torn apart";
   for (const char* none : {"dog", "\"", "cat OR dog", "%", "*", "NOT"}) {
     say(std::string("/search ") + none);
     if (std::string(none) == "\"") continue;  // the text has this one

@@ -113,6 +113,8 @@ TEST_F(ChatTest, TheContextCanBeMadeSmallerAndLargerInTheRunningChat) {
   EXPECT_EQ(front.last_usage.reused_tokens, 0U);
   EXPECT_EQ(front.shown.back().finish, "context");
   EXPECT_THAT(front.log, HasSubstr("/compact"));
+  say("/set ctx 1");
+  EXPECT_THAT(front.log, HasSubstr("holds 1 token now"));
   say("/set ctx 0");
   EXPECT_EQ(front.last_status.context_limit, fake::kTrainedFor);
   say("/set ctx 100000");

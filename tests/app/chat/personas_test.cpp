@@ -113,6 +113,14 @@ TEST_F(PersonaTest, AnswersWithItsPromptAndSettings) {
   EXPECT_THAT(front.errors.back(), HasSubstr("did you mean pirate?"));
 }
 
+TEST_F(PersonaTest, AFileWhoseNameIsTakenIsListedWithThat) {
+  file("bitnet-chat/personas/none.txt", "about = nobody\n---\nSay nothing.\n");
+  start_loaded();
+  say("/persona");
+  EXPECT_THAT(front.last_output, HasSubstr("  none            this name is taken"));
+  EXPECT_THAT(front.last_output, testing::Not(HasSubstr("nobody")));
+}
+
 TEST_F(PersonaTest, AConversationKeepsItsPersonaEvenWithoutTheFile) {
   script.answer("Arr");
   script.answer("Plain");
@@ -149,7 +157,10 @@ TEST_F(PersonaTest, APromptIsATurn) {
   say("/prompt greet \"Ann Lee\"");
   EXPECT_EQ(shown_texts().front(), "Greet Ann Lee and all.");
   say("/prompt greet");
-  EXPECT_THAT(front.errors.back(), HasSubstr("wants one word more"));
+  EXPECT_THAT(front.errors.back(), HasSubstr("wants one word more: greets"));
+  file("bitnet-chat/prompts/plain.txt", "Greet {{1}}.\n");
+  say("/prompt plain");
+  EXPECT_THAT(front.errors.back(), testing::EndsWith("wants one word more"));
   say("/prompt");
   EXPECT_THAT(front.last_output, HasSubstr("greets (yours)"));
   EXPECT_THAT(chat->complete("/prompt gr"), ElementsAre("/prompt greet"));

@@ -111,6 +111,30 @@ TEST_F(QueueTest, CommandsThatNeedTheModelWaitTheirTurn) {
   EXPECT_EQ(front.shown.back().text, "two");
 }
 
+// What is typed behind a /private that waits is meant to be private.
+TEST_F(QueueTest, HistoryIsNotKeptFromWhereAPrivateWaits) {
+  store = Store::open(folder / "chats.db");
+  begin();
+  EXPECT_TRUE(front.last_status.keeps_history);
+  chat->submit("/private on");
+  EXPECT_FALSE(front.last_status.keeps_history);
+  EXPECT_FALSE(front.last_status.is_private);
+  chat->submit("secret");
+  EXPECT_FALSE(front.last_status.keeps_history);
+  chat->submit("/private off");
+  EXPECT_TRUE(front.last_status.keeps_history);
+  chat->submit("/private");
+  EXPECT_FALSE(front.last_status.keeps_history);
+  chat->take_back();
+  chat->take_back();
+  EXPECT_FALSE(front.last_status.keeps_history);
+  go_on();
+  EXPECT_TRUE(front.last_status.is_private);
+  EXPECT_FALSE(front.last_status.keeps_history);
+  say("/private off");
+  EXPECT_TRUE(front.last_status.keeps_history);
+}
+
 TEST_F(QueueTest, UndoStopsTheAnswerThatItTakesAway) {
   begin();
   chat->submit("/undo");
@@ -208,6 +232,18 @@ TEST_F(QueueTest, TheEndOfTheProgramKeepsWhatAnAnswerOutOfSightHas) {
   const auto branch = store->branch(store->conversation(1)->leaf);
   EXPECT_EQ(branch.back().text, "a");
   EXPECT_EQ(branch.back().finish, "interrupted");
+  script.release();
+}
+
+TEST_F(QueueTest, QuitAsksWhereAnAnswerIsBeingMadeOutOfSight) {
+  begin();
+  chat->submit("/new");
+  chat->submit("/quit");
+  EXPECT_FALSE(chat->quit_requested());
+  EXPECT_THAT(front.errors.back(),
+              HasSubstr("The answer to conversation 1 is still being made; /quit again ends the program"));
+  chat->submit("/quit");
+  EXPECT_TRUE(chat->quit_requested());
   script.release();
 }
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <iterator>
 
 #include "tests/support/chat_fixture.h"
 
@@ -121,6 +122,31 @@ TEST_F(ChatReadTest, ReadRefusesWhatIsNoTextOrDoesNotFit) {
   EXPECT_THAT(front.errors.back(), HasSubstr("300 of 512 are used"));
 }
 
+TEST_F(ChatReadTest, ANameOfAFileIsNoQuoteAndNotEmpty) {
+  start_loaded();
+  say("hello");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  const auto files = std::distance(std::filesystem::directory_iterator("."), {});
+  for (const auto& [command, why] : {std::pair("/record \"\"", "wanted the name of a file, found \"\""),
+                                     {"/export md !", "wanted the name of a file in front of the !"},
+                                     {"/export md ''", "wanted the name of a file, found ''"},
+                                     {"/export md \"a", "with \" around it, found \"a"},
+                                     {"/export md \"a!", "with \" around it, found \"a"},
+                                     {"/read 'a b", "with ' around it, found 'a b"},
+                                     {"/import \"", "with \" around it, found \""},
+                                     {"/system @", "wanted the name of a file behind the @"}}) {
+    const size_t errors = front.errors.size();
+    say(command);
+    ASSERT_EQ(front.errors.size(), errors + 1) << command;
+    EXPECT_THAT(front.errors.back(), HasSubstr(why)) << command;
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator("."), {}), files);
+  say("/export md 'a b' !");
+  EXPECT_TRUE(std::filesystem::exists("a b"));
+  std::filesystem::current_path(before);
+}
+
 TEST_F(ChatReadTest, FilesAreCompleted) {
   start_loaded();
   file("notes.txt", "x");
@@ -188,6 +214,24 @@ TEST_F(NamedFilesTest, AFileThatIsNotThereIsSaid) {
   front.log.clear();
   chat->typing("See @" + there + " and " + missing);  // the name is not whole yet
   EXPECT_EQ(front.log.find("No file"), std::string::npos);
+}
+
+TEST_F(NamedFilesTest, WhatIsThereAndIsNoFileIsSaid) {
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_directory(folder / "more");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  start_loaded(1024);
+  for (const auto& [text, told] : {std::pair("See @more/.", "@more/: it is a folder."),
+                                   {"See @more, please", "@more: it is a folder."},
+                                   {"See @./more and @more", "@./more, @more: they are folders."},
+                                   {"@pipe", "@pipe: it is no regular file."}}) {
+    front.log.clear();
+    say(text);
+    EXPECT_THAT(front.log, HasSubstr(std::string("No file goes along for ") + told)) << text;
+    EXPECT_THAT(front.log, testing::Not(HasSubstr("none of that name"))) << text;
+  }
+  std::filesystem::current_path(before);
 }
 
 TEST_F(NamedFilesTest, AFileInBracketsGoesAlong) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "app/store/exchange.h"
 #include "store_fault.h"
 
 namespace bitnet {
@@ -141,6 +142,41 @@ TEST_F(StoreFault, PrivateTurnsAreNotSavedWhenSavingResumes) {
   EXPECT_EQ(front.shown.size(), 2U);
   EXPECT_EQ(store->search("public", 9).size(), 1U);
   EXPECT_TRUE(store->search("secret", 9).empty());
+}
+
+// What is shown, or was left by /private, need not be among what is saved.
+TEST_F(StoreFault, SavingResumesWithoutAConversationThatWasDeletedMeanwhile) {
+  store = Store::open(file());
+  start_loaded();
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("public");
+  say("/private on");
+  say("/delete 1000000001 now");
+  EXPECT_THAT(front.last_output, HasSubstr("Conversation 1000000001 is deleted"));
+  faulty_vfs::heal();
+  say("secret");
+  say("/private off");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_TRUE(front.shown.empty());
+  EXPECT_TRUE(store->conversations(9).empty());
+}
+
+TEST_F(StoreFault, SavingResumesWithoutAConversationInWhichNothingWasSaid) {
+  const fs::path empty = folder_ / "empty.json";
+  const auto other = Store::in_memory();
+  std::ofstream(empty) << write_chat(*other->whole(other->add_conversation("")), ChatFormat::json);
+  store = Store::open(file());
+  start_loaded();
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("one");
+  say("/import " + empty.string());
+  EXPECT_THAT(front.last_output, HasSubstr("This is conversation 1000000002 now."));
+  faulty_vfs::heal();
+  say("two");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(front.shown.size(), 2U);
+  EXPECT_EQ(store->conversations(9).size(), 2U);
+  EXPECT_EQ(store->branch(store->conversation(chat->conversation())->leaf).front().text, "two");
 }
 
 // ---- numbers of conversations

@@ -218,10 +218,74 @@ TEST_F(ChatTreeTest, ATurnThatIsGivenBackLeavesNothingBehind) {
   say("a");
   say(big);
   EXPECT_EQ(store->outline(chat->conversation()).size(), 2U);
-  say("/edit " + big);  // it does not fit; what was there can be brought back
-  EXPECT_TRUE(front.shown.empty());
-  say("/redo");
+  say("/edit " + big);  // it does not fit
   EXPECT_THAT(shown_texts(), ElementsAre("a", "1"));
+  EXPECT_EQ(front.returned, (std::vector<std::string>{big, big, big}));
+  EXPECT_EQ(store->outline(chat->conversation()).size(), 2U);
+}
+
+TEST_F(ChatTreeTest, WhatCannotBeAnsweredAnewLeavesTheBranchAsItWas) {
+  three_turns();
+  say("/set ctx 12");
+  const int64_t leaf = front.shown.back().id;
+  for (const char* command : {"/regen", "/edit cc"}) {
+    const size_t errors = front.errors.size();
+    say(command);
+    ASSERT_EQ(front.errors.size(), errors + 1) << command;
+    EXPECT_THAT(front.errors.back(), HasSubstr(" of 12 tokens and leave no room")) << command;
+    EXPECT_THAT(shown_texts(), ElementsAre("a", "1", "b", "2", "c", "3")) << command;
+    EXPECT_EQ(store->conversation(chat->conversation())->leaf, leaf) << command;
+  }
+  EXPECT_EQ(front.returned, std::vector<std::string>{"cc"});
+  EXPECT_EQ(store->outline(chat->conversation()).size(), 6U);
+}
+
+TEST_F(ChatTreeTest, ATurnWithoutAnAnswerThatCannotBeAnsweredStays) {
+  three_turns();
+  const int64_t id = chat->conversation();
+  store->add_message(id, front.shown.back().id, Role::user, "d");
+  say("/new");
+  say("/set ctx 12");
+  say("/open " + std::to_string(id));
+  say("/regen");
+  EXPECT_THAT(front.errors.back(), testing::StartsWith("Not answered: "));
+  EXPECT_THAT(shown_texts(), ElementsAre("a", "1", "b", "2", "c", "3", "d"));
+  EXPECT_TRUE(front.returned.empty());
+}
+
+TEST_F(ChatTreeTest, ARegenThatWaitsForTheModelIsStoppedWithoutATrace) {
+  script.answer("1");
+  start_loaded();
+  say("a");
+  script.hold_loading(true);
+  chat->submit("/reopen");
+  chat->submit("/regen");
+  EXPECT_THAT(shown_texts(), ElementsAre("a"));
+  chat->interrupt();
+  EXPECT_THAT(shown_texts(), ElementsAre("a", "1"));
+  EXPECT_TRUE(front.returned.empty());
+  script.hold_loading(false);
+  until_idle();
+}
+
+TEST_F(ChatTreeTest, TextsAreCutBetweenCharactersAndSaySo) {
+  const std::string family = "\U0001F469\u200D\U0001F469\u200D\U0001F467";  // one character of 18 bytes
+  std::string families, spaces(200, ' ');
+  for (int i = 0; i < 40; ++i) families += family;
+  script.answer(families);
+  script.answer("x");
+  start_loaded(4096);
+  say(spaces + "a");
+  say("b" + spaces);
+  say("/goto");
+  std::string cut;
+  for (int i = 0; i < 29; ++i) cut += family;
+  EXPECT_THAT(front.last_output, HasSubstr("    2    " + cut + "…"));
+  EXPECT_EQ(front.last_output.find("\uFFFD"), std::string::npos);
+  EXPECT_THAT(front.last_output, HasSubstr("    1  › a  "));
+  EXPECT_THAT(front.last_output, HasSubstr("    3  › b  "));
+  say("/branches");
+  EXPECT_EQ(front.last_output.find("\uFFFD"), std::string::npos);
 }
 
 TEST_F(ChatTreeTest, AnArchivedConversationIsPutAwayAndTakenBack) {
