@@ -6,8 +6,8 @@
 //   loop's thread                     worker's thread
 //   start() --------------------->    opens the model
 //   submit(job) ----------------->    does the job: sync (prefill), decode, ...
-//   take() <--- queue, eventfd ---    LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Looked,
-//                                     ContextChanged, Finished, Failed
+//   take() <--- queue, eventfd ---    LoadProgress, Loaded, NotReopened, PrefillProgress, Prefilled, Token,
+//                                     Looked, ContextChanged, Finished, Failed
 //   interrupt() ------------------>   Session::cancel
 //   reopen(device) --------------->   the model again, there
 //   switch_model(other) ---------->   another model

@@ -79,9 +79,12 @@ class EditorSignals {
   struct sigaction stop_ = {};
 };
 
+// A shell between us and the editor tells of the signal by an exit code from 129 on.
+bool was_killed(int status) { return WIFSIGNALED(status) || WEXITSTATUS(status) > 128; }
+
 }  // namespace
 
-std::string edit_externally(std::string_view text) {
+EditedText edit_externally(std::string_view text) {
   const TemporaryFile file(text);
   const std::string command = editor() + " \"$1\"";
   const EditorSignals signals;
@@ -102,12 +105,16 @@ std::string edit_externally(std::string_view text) {
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
+  EditedText edited;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw Error(ErrorKind::runtime, fmt::format("the editor '{}' failed; name another in $VISUAL or $EDITOR",
-                                                printable(editor(), 60)));
+    edited.problem =
+        fmt::format("the editor '{}' failed; name another in $VISUAL or $EDITOR", printable(editor(), 60));
+    if (!was_killed(status)) throw Error(ErrorKind::runtime, edited.problem);
   }
-  std::string edited = read_file(file.path());
-  while (edited.ends_with('\n')) edited.pop_back();
+  edited.text = read_file(file.path());
+  const bool saved = !edited.text.empty() && edited.text != text;
+  if (!edited.problem.empty() && !saved) throw Error(ErrorKind::runtime, edited.problem);
+  while (edited.text.ends_with('\n')) edited.text.pop_back();
   return edited;
 }
 

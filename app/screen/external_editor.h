@@ -8,9 +8,15 @@
 
 namespace bitnet {
 
-// Runs $VISUAL, else $EDITOR, else vi on a file that holds `text`. Returns what the file holds afterwards,
-// without the newline at its end. Requires that the terminal has been lent (Terminal::lend). Throws
-// Error(runtime) if the editor cannot be run or exits with an error.
-std::string edit_externally(std::string_view text);
+struct EditedText {
+  std::string text;     // without the newline at its end
+  std::string problem;  // of an editor that was killed after it had saved; else empty
+};
+
+// Runs $VISUAL, else $EDITOR, else vi on a file that holds `text`. Returns what the file holds afterwards.
+// Requires that the terminal has been lent (Terminal::lend). Throws Error(runtime) if the editor cannot be
+// run, exits with an error, by which a person says that they do not want the text, or is killed before it has
+// saved.
+EditedText edit_externally(std::string_view text);
 
 }  // namespace bitnet

@@ -174,9 +174,28 @@ InputLine::~InputLine() {
   instance_ = nullptr;
 }
 
+// readline takes the longer for each character of a search the longer what is searched for is already, and
+// the whole of it stands in the prompt.
+bool InputLine::search_is_full() const {
+  constexpr size_t kMostSearchPrompt = 300;
+  return searching() && prompt().size() > kMostSearchPrompt;
+}
+
+void InputLine::drop_character() {
+  do {
+    pending_.pop_front();
+  } while (!pending_.empty() && (pending_.front() & 0xC0) == 0x80);
+}
+
 void InputLine::type(std::string_view bytes) {
   pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+  const bool is_text = !bytes.starts_with('\x1b');
   while (!pending_.empty()) {
+    const auto first = static_cast<unsigned char>(pending_.front());
+    if (is_text && first >= 0x20 && first != 0x7F && search_is_full()) {
+      drop_character();
+      continue;
+    }
     rl_callback_read_char();
     keep_cursor_on_unit();
     while (!accepted_.empty()) {
@@ -191,6 +210,7 @@ void InputLine::insert(std::string_view text) { rl_insert_text(std::string(text)
 
 void InputLine::paste(std::string_view bytes) {
   std::string text = cleaned(bytes);
+  if (searching()) return type(one_line(text.substr(0, text.find('\n'))));
   if (lines_of(text) >= kFoldedLines || text.size() >= kFoldedBytes || has_mark(text)) {
     insert_folded(std::move(text));
   } else {

@@ -37,7 +37,9 @@ class InputLine {
 
   void type(std::string_view bytes);   // as if from the keyboard; escape sequences must be whole
   void insert(std::string_view text);  // at the cursor, unchanged
-  void paste(std::string_view bytes);  // never submits; from 8 lines or 2000 bytes on it is folded
+  // Never submits; from 8 lines or 2000 bytes on it is folded. While readline searches, the first line is
+  // what it is to search for.
+  void paste(std::string_view bytes);
   // Puts this text into the line if the line is empty, so that Enter sends exactly this text. Otherwise the
   // text waits for put_back(), and the call returns false.
   bool give_back(std::string_view text);
@@ -71,6 +73,8 @@ class InputLine {
   std::string take_history_error();            // says once why history is not kept; else empty
 
  private:
+  bool search_is_full() const;  // it is given no more characters to search for
+  void drop_character();        // the first of pending_
   void accept(std::string line);
   void remember(const std::string& line);
   int complete_here();

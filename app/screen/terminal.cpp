@@ -370,6 +370,9 @@ void Terminal::draw(const std::vector<Row>& rows, int cursor_row, int cursor_col
     const auto i = static_cast<size_t>(y);
     const Row& row = i < rows.size() ? rows[i] : kEmpty;
     if (shown_[i].spans == row.spans) continue;
+    // A terminal that gave a rewritten cluster other columns than ncurses knows of keeps what is left of it
+    // until ncurses writes the whole row.
+    if (rewrites_.contains(y)) wredrawln(stdscr, y, 1);
     draw_row(y, row);
     shown_[i] = row;
     changed = true;

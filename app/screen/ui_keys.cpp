@@ -19,8 +19,16 @@ namespace bitnet {
 namespace {
 
 constexpr std::chrono::milliseconds kEscapeDelay{25};
+constexpr std::chrono::milliseconds kPasteDelay{2000};  // a slow line may halt in the middle of a paste
 constexpr size_t kReadBytes = 1 << 16;
 constexpr int kWheelLines = 3;  // to scroll by where the terminal tells of each notch of the wheel
+
+// A command that writes a file may have written it to the terminal, as /dev/stdout or /proc/self/fd/1. What
+// is on the screen then is not what we have drawn.
+bool names_device(std::string_view line) {
+  return line.starts_with('/') &&
+         (line.find("/dev/") != std::string_view::npos || line.find("/proc/") != std::string_view::npos);
+}
 
 }  // namespace
 
@@ -50,7 +58,7 @@ void ScreenFrontEnd::decode_keys() {
   escape_timer_ = 0;
   while (const auto key = keys_.next()) take_from_terminal(*key);
   if (!keys_.waiting()) return;
-  escape_timer_ = loop_.call_after(kEscapeDelay, [this] {
+  escape_timer_ = loop_.call_after(keys_.in_paste() ? kPasteDelay : kEscapeDelay, [this] {
     escape_timer_ = 0;
     while (const auto key = keys_.give_up_waiting()) take_from_terminal(*key);
   });
@@ -301,7 +309,10 @@ void ScreenFrontEnd::open_editor() {
   const auto text = input_.take_editor_request();
   if (!text) return;
   try {
-    terminal_.lend([&] { input_.replace(edit_externally(*text)); });
+    EditedText edited;
+    terminal_.lend([&] { edited = edit_externally(*text); });
+    input_.replace(edited.text);
+    if (!edited.problem.empty()) error(edited.problem);
   } catch (const Error& e) {
     error(e.what());
   }
@@ -370,6 +381,10 @@ void ScreenFrontEnd::send_to_chat(std::string_view line) {
     if (chat_ != nullptr) chat_->submit(line);
   } catch (const Error& e) {
     error(e.what());
+  }
+  if (names_device(line)) {
+    terminal_.forget();
+    pace_.change();
   }
 }
 

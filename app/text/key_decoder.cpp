@@ -139,6 +139,8 @@ void KeyDecoder::read_mouse(KeyPress& press) {
 }
 
 std::optional<KeyPress> KeyDecoder::next() {
+  // The end of a paste that was given up is no key.
+  while (buffer_.starts_with(kPasteEnd)) buffer_.erase(0, kPasteEnd.size());
   if (buffer_.empty()) return std::nullopt;
   if (in_paste()) {
     const size_t from = std::max(kPasteBegin.size(), paste_scanned_);
@@ -169,10 +171,12 @@ std::optional<KeyPress> KeyDecoder::next() {
 }
 
 std::optional<KeyPress> KeyDecoder::give_up_waiting() {
-  if (buffer_.empty() || in_paste()) return std::nullopt;
+  if (buffer_.empty()) return std::nullopt;
   if (buffer_.size() == 1) return take(1);
-  KeyPress press{Key::text, std::move(buffer_)};
+  KeyPress press{in_paste() ? Key::paste : Key::text, std::move(buffer_)};
+  if (press.key == Key::paste) press.bytes.erase(0, kPasteBegin.size());
   buffer_.clear();
+  paste_scanned_ = 0;
   return press;
 }
 

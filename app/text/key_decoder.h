@@ -32,12 +32,12 @@ class KeyDecoder {
   std::optional<KeyPress> next();
 
   // Bytes that may begin an escape sequence are held back. If nothing follows them soon, they are keys of
-  // their own, and give_up_waiting() returns them.
-  bool waiting() const { return !buffer_.empty() && !in_paste(); }
+  // their own, and give_up_waiting() returns them. So is a paste up to its end, which may never come.
+  bool waiting() const { return !buffer_.empty(); }
+  bool in_paste() const;
   std::optional<KeyPress> give_up_waiting();
 
  private:
-  bool in_paste() const;
   KeyPress take(size_t length);
   void read_mouse(KeyPress& press);
 

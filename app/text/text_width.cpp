@@ -108,6 +108,15 @@ std::string_view prefix_of_columns(std::string_view text, int columns) {
   return text.substr(0, at);
 }
 
+std::string_view suffix_of_columns(std::string_view text, int columns) {
+  for (int excess = columns_of(text) - columns; excess > 0 && !text.empty();) {
+    const Cluster cluster = first_cluster(text);
+    excess -= cluster.columns;
+    text.remove_prefix(cluster.bytes);
+  }
+  return text;
+}
+
 std::string shortened(std::string_view text, int columns) {
   if (columns_of(text) <= columns) return std::string(text);
   return columns < 1 ? std::string() : std::string(prefix_of_columns(text, columns - 1)) + "…";

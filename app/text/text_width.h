@@ -31,8 +31,9 @@ std::string_view shown_part(std::string_view cluster);
 
 int columns_of(std::string_view text);
 
-// Returns the longest prefix of whole clusters that takes at most `columns`.
+// Return the longest prefix and suffix of whole clusters that take at most `columns`.
 std::string_view prefix_of_columns(std::string_view text, int columns);
+std::string_view suffix_of_columns(std::string_view text, int columns);
 
 // Returns `text` cut to at most `columns`, with "…" in place of what is missing.
 std::string shortened(std::string_view text, int columns);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "app/text/fold_case.h"
+#include "app/text/text_units.h"
 
 namespace bitnet {
 namespace {
@@ -100,8 +101,12 @@ void bring_out(Row& row, size_t begin, size_t end, Tone tone) {
   size_t at = 0;
   for (const Span& span : row.spans) {
     const std::string_view text = span.text;
-    const size_t from = std::clamp(begin, at, at + text.size()) - at;
-    const size_t to = std::clamp(end, at, at + text.size()) - at;
+    size_t from = std::clamp(begin, at, at + text.size()) - at;
+    size_t to = std::clamp(end, at, at + text.size()) - at;
+    if (from < to) {
+      from = unit_begin(text, from);
+      to = unit_end(text, to - 1);
+    }
     Face face = span.face;
     face.tone = tone;
     put(text.substr(0, from), span.face);

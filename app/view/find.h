@@ -25,7 +25,8 @@ struct Match {
 // and marks are not searched, and a line is searched as one text however it was wrapped.
 std::vector<Match> find_in_rows(const std::vector<Row>& rows, size_t count, std::string_view words);
 
-// Gives these bytes of the row another tone.
+// Gives these bytes of the row another tone, and with them the whole of each cluster (text_width.h) that they
+// are a part of: a terminal draws a cluster as one.
 void bring_out(Row& row, size_t begin, size_t end, Tone tone);
 
 }  // namespace bitnet

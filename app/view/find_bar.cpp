@@ -16,12 +16,10 @@ Row find_row(std::string_view words, bool typing, size_t here, size_t count, int
   std::string counts = words.empty() ? "" : count == 0 ? "not found" : fmt::format("{}/{}", here, count);
   const char* keys =
       typing ? "Enter next · Up previous · Esc goes back" : "n next · N previous · Esc goes back";
-  std::string shown = make_safe(words);
   const int room = columns - columns_of(label) - 1;
   const int right = columns_of(counts);
-  while (columns_of(shown) > std::max(room - (right > 0 ? right + 2 : 0), 1) && !shown.empty()) {
-    shown.erase(0, first_cluster(shown).bytes);
-  }
+  const std::string shown(
+      suffix_of_columns(make_safe(words), std::max(room - (right > 0 ? right + 2 : 0), 1)));
   Row row;
   row.add(prefix_of_columns(label, columns), {Tone::accent, true});
   row.add(shown, {});
@@ -69,7 +67,7 @@ Overlay::Outcome FindBar::press(const KeyPress& key, int, int) {
 void FindBar::type(std::string_view bytes) {
   if (!typing_ && bytes.find_first_not_of("nN") == std::string_view::npos) {
     for (const char c : bytes) transcript_.next_match(c == 'n' ? 1 : -1);
-  } else if (edit_short_line(words_, bytes.substr(0, bytes.find('\n')))) {
+  } else if (edit_short_line(words_, bytes)) {
     typing_ = true;
     transcript_.find(words_);
   }

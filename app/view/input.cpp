@@ -13,10 +13,7 @@ InputRows input_rows(std::string_view prompt, std::string_view text, size_t poin
                      int max_rows) {
   const Face mark = {Tone::accent, true, false};
   // The prompt may take half of the width. Its end matters most, so its beginning is cut.
-  std::string shown_prompt = make_safe(prompt);
-  while (columns_of(shown_prompt) > std::max(columns / 2, 1)) {
-    shown_prompt.erase(0, first_cluster(shown_prompt).bytes);
-  }
+  const std::string shown_prompt(suffix_of_columns(make_safe(prompt), std::max(columns / 2, 1)));
   const int indent = std::min(columns_of(shown_prompt), 2);
   const int width = std::max(columns, indent + 2);
 

@@ -53,8 +53,9 @@ class OverlayStack {
   std::vector<std::unique_ptr<Overlay>> overlays_;  // the topmost is the last
 };
 
-// The line that an overlay lets the person type. A key's bytes change it: text is added, Backspace, ^U and ^W
-// take away. Returns whether they did.
+// The line that an overlay lets the person type. A key's bytes change it: text is added up to the end of its
+// first line, Backspace, ^U and ^W take away. The line takes no more than 1,000 bytes, because whoever pastes
+// more into it has not meant to, and it is laid out and searched for with each key. Returns whether they did.
 bool edit_short_line(std::string& line, std::string_view bytes);
 
 }  // namespace bitnet

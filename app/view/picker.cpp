@@ -134,7 +134,7 @@ void Picker::go_to_number(int digit) {
 void Picker::type(std::string_view bytes) {
   if (bytes == "\x10") move(-1);  // ^P and ^N, as in readline
   if (bytes == "\x0e") move(1);
-  if (edit_short_line(filter_, bytes.substr(0, bytes.find('\n')))) refill();
+  if (edit_short_line(filter_, bytes)) refill();
 }
 
 std::optional<std::vector<Row>> Picker::rows(int columns, int rows) {
@@ -181,9 +181,8 @@ Row Picker::keys_row(int columns, int& cursor_column) const {
 std::optional<Row> Picker::input_row(int columns, int& cursor_column) {
   if (!choices_.keys.empty()) return keys_row(columns, cursor_column);
   const std::string label = columns >= 20 ? "filter › " : "› ";
-  std::string words = make_safe(filter_);
-  while (columns_of(words) > std::max(columns - columns_of(label) - 1, 1))
-    words.erase(0, first_cluster(words).bytes);
+  const std::string words(
+      suffix_of_columns(make_safe(filter_), std::max(columns - columns_of(label) - 1, 1)));
   Row row;
   row.add(prefix_of_columns(label, columns), {Tone::accent, true});
   row.add(words, {});

@@ -46,6 +46,27 @@ class InputTest(ScreenCase):
         t.key("Up")
         self.wait_input(t, "› first words")
 
+    def test_a_paste_is_what_a_search_looks_for(self):
+        t = self.start()
+        for text in ("first words", "second words"):
+            t.line(text)
+            t.wait(rf"^  {text}$")
+        t.key("C-r")
+        t.wait("reverse-i-search")
+        t.paste("first\nsecond")
+        t.wait("reverse-i-search.`first': first words")
+        t.key("C-c")
+        self.wait_input(t, "›")
+        t.key("C-r")
+        t.wait("reverse-i-search")
+        for _ in range(10):
+            t.type("z" * 2000)  # no search takes so much
+        t.wait("zzz':")
+        t.key("C-c")
+        self.wait_input(t, "›")
+        t.type("goes on")
+        self.wait_input(t, "› goes on")
+
     def test_readline_edits(self):
         t = self.start()
         t.type("hello word")
@@ -201,7 +222,7 @@ class InputTest(ScreenCase):
         t.line("first")
         t.type("second")
         t.key("Escape")  # the first has not begun
-        t.wait("was not sent waits")
+        t.wait("A text waits here")
         self.wait_input(t, "› second")
         t.key("C-c")
         self.wait_input(t, "› first")
@@ -214,6 +235,37 @@ class InputTest(ScreenCase):
         t = self.start()
         t.paste("a\x1b[2Jb")
         self.wait_input(t, "› a␛[2Jb")
+
+    def test_a_paste_without_an_end_does_not_keep_the_keys(self):
+        t = self.start()
+        t.send("\x1b[200~abc")
+        self.wait_input(t, "› abc")
+        t.type("d")
+        self.wait_input(t, "› abcd")
+
+    def test_of_a_paste_the_first_line_is_found(self):
+        t = self.start("FAKE_WORD_MS=1")
+        t.line("count 30")
+        t.wait("number 30$")
+        t.wait("ready")
+        for text in ("number 7\nnumber 8", "x" * 200000):
+            t.key("C-f")
+            t.wait("^find ›")
+            t.paste(text)
+            t.wait("^find › number 7  1/1" if "\n" in text else "^find › x+  not found")
+            t.key("C-u")
+            t.wait("^find › +Enter next")
+            t.key("Escape")
+            t.wait("find ›", gone=True)
+        t.key("C-o")
+        t.wait("Open a conversation")
+        t.paste("talk 17\ntalk 18")
+        t.wait("^filter › talk 17   1 of them")
+        t.key("C-u")
+        t.paste("x" * 200000)
+        t.wait("nothing fits")
+        t.key("C-u")
+        t.wait("40 of them")
 
     def test_a_megabyte_pasted_is_folded_and_sent(self):
         t = self.start("FAKE_WORD_MS=1")
@@ -259,6 +311,20 @@ class InputTest(ScreenCase):
         t.key("C-x", "C-e")
         t.wait("the editor 'false' failed")
         self.wait_input(t, "› kept")
+
+    def test_what_an_editor_saved_before_it_was_killed_is_there(self):
+        for editor, left in (("printf saved > \"$0\"; kill -9 $$", "saved"), ("kill -9 $$", "kept"),
+                             ("printf saved > \"$0\"; exit 1", "kept")):
+            with self.subTest(editor=editor):
+                t = Terminal(environment={"VISUAL": f"/bin/sh -c '{editor}'"})
+                self.addCleanup(t.close)
+                t.clear()
+                t.line(self.program)
+                t.wait("ready")
+                t.type("kept")
+                t.key("C-x", "C-e")
+                t.wait("! the editor ")
+                self.wait_input(t, f"› {left}")
 
     def test_a_keys_file_binds(self):
         t = self.start("FAKE_KEYS='C-t = find' ")

@@ -140,6 +140,14 @@ class ScreenTest(ScreenCase):
             self.assertEqual(x, column, row)
         self.assertEqual(expected, {})
 
+    def test_nothing_is_left_of_what_the_terminal_counts_otherwise(self):
+        t = self.start("TERM=vt100")
+        t.type("👍🏽")
+        self.wait_input(t, "› 👍🏽")
+        t.key("Enter")
+        t.wait("^› 👍🏽$", "^  👍🏽$")
+        self.wait_input(t, "›")
+
     def test_help(self):
         t = self.start()
         t.key("F1")

@@ -110,9 +110,25 @@ TEST(Keys, EscAloneNeedsTimeToBeKnown) {
   EXPECT_FALSE(keys.next());
   keys.feed("OP");
   EXPECT_EQ(keys.next()->key, Key::help);
+}
+
+TEST(Keys, APasteWithoutAnEndIsGivenUp) {
+  KeyDecoder keys;
   keys.feed("\x1b[200~half a paste");
   EXPECT_FALSE(keys.next());
+  EXPECT_TRUE(keys.waiting());
+  EXPECT_TRUE(keys.in_paste());
+  const KeyPress half = keys.give_up_waiting().value();
+  EXPECT_EQ(half.key, Key::paste);
+  EXPECT_EQ(half.bytes, "half a paste");
   EXPECT_FALSE(keys.waiting());
+  EXPECT_FALSE(keys.give_up_waiting());
+  keys.feed("a\r\x1b[201~b\x1b[200~x\x1b[201~");
+  std::vector<std::pair<Key, std::string>> seen;
+  while (const auto key = keys.next()) seen.emplace_back(key->key, key->bytes);
+  using P = std::pair<Key, std::string>;
+  EXPECT_THAT(seen,
+              ElementsAre(P{Key::text, "a"}, P{Key::enter, "\r"}, P{Key::text, "b"}, P{Key::paste, "x"}));
 }
 
 TEST(Keys, Names) {

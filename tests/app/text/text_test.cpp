@@ -92,6 +92,10 @@ TEST(TextWidth, ClustersAreWhole) {
   EXPECT_EQ(first_cluster("\r\n").bytes, 1u);
   EXPECT_EQ(prefix_of_columns("a漢字b", 4), "a漢");
   EXPECT_EQ(prefix_of_columns("漢", 1), "");
+  EXPECT_EQ(suffix_of_columns("a漢字b", 4), "字b");
+  EXPECT_EQ(suffix_of_columns("x" + family, 2), family);
+  EXPECT_EQ(suffix_of_columns("漢", 1), "");
+  EXPECT_EQ(suffix_of_columns("ab", 2), "ab");
 }
 
 TEST(TextWidth, ThousandsOfMarksAreOneColumn) {

@@ -81,5 +81,17 @@ TEST(Find, LooksAtTextAndNotAtMarksAndCase) {
   EXPECT_EQ(view.match_count(), 0u);
 }
 
+TEST(Find, BringsOutWholeClusters) {
+  TranscriptView view;
+  view.set_size(40, 20);
+  view.begin_answer();
+  view.append_answer("un cafe\u0301 noir, 👨\u200d👩\u200d👧 and me");
+  for (const auto& [words, found] : {std::pair("cafe", "<cafe\u0301>"), std::pair("\u0301", "<e\u0301>"),
+                                     std::pair("👩", "<👨\u200d👩\u200d👧>"), std::pair("and", "<and>")}) {
+    view.find(words);
+    EXPECT_EQ(brought_out(view), found);
+  }
+}
+
 }  // namespace
 }  // namespace bitnet

@@ -198,6 +198,33 @@ TEST(PickerTest, NarrowsMovesAndChooses) {
   }
 }
 
+TEST(ShortLine, TakesTheFirstLineOfAPasteAndNoMoreThanItShould) {
+  std::string line = "a";
+  EXPECT_TRUE(edit_short_line(line, "b c\rd"));
+  EXPECT_EQ(line, "ab c");
+  EXPECT_TRUE(edit_short_line(line, "\u00e9\nf"));
+  EXPECT_EQ(line, "ab c\u00e9");
+  EXPECT_FALSE(edit_short_line(line, "\r\nf"));
+  std::string much;
+  for (int i = 0; i < 100000; ++i) much += "漢";
+  line = "ab";
+  EXPECT_TRUE(edit_short_line(line, much));
+  EXPECT_EQ(line, "ab" + much.substr(0, 996));  // the next character would end behind the thousandth byte
+  EXPECT_TRUE(edit_short_line(line, "cd"));
+  EXPECT_FALSE(edit_short_line(line, "e"));
+  EXPECT_EQ(line.size(), 1000u);
+  EXPECT_TRUE(edit_short_line(line, "\x7f"));
+  EXPECT_TRUE(line.ends_with("漢c"));
+}
+
+TEST(ShortLine, ItsEndIsShownWhereItIsLong) {
+  int cursor = 0;
+  const std::string much(200000, 'x');
+  EXPECT_EQ(columns_of(find_row(much + "the end", true, 1, 1, 60, cursor).text()), 59);
+  EXPECT_NE(find_row(much + "the end", true, 1, 1, 60, cursor).text().find("xthe end"), std::string::npos);
+  EXPECT_EQ(texts(input_rows(much + "end› ", "text", 0, 20, 1).rows)[0], "xxxxxend› text");
+}
+
 TEST(PickerTest, AClickSelectsAndAnotherChooses) {
   int64_t chosen = 0;
   Choices choices;
