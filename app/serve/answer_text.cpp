@@ -1,11 +1,22 @@
 #include "answer_text.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "app/model/prompt.h"
 #include "app/text/stop_text.h"
 
 namespace bitnet {
+namespace {
+
+// Each has one byte that goes on with none before it.
+size_t characters_in(std::string_view utf8) {
+  return static_cast<size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+}  // namespace
 
 AnswerText::AnswerText(const ServedModel& model, const AnswerRequest& request)
     : request_(request), decoder_(model.text->tokenizer, request.asked.prompt.back()) {
@@ -25,6 +36,7 @@ AnswerText::Piece AnswerText::add(MadeToken token) {
   if (stopped_) return {};
   ++tokens_;
   const int32_t id = token.token.id;
+  token.at = given_ + characters_in(held_);
   held_tokens_.emplace_back(held_.size(), std::move(token));
   held_ += decoder_.push(id);
   const size_t stop = first_stop(held_, request_.stop);
@@ -41,6 +53,7 @@ AnswerText::Piece AnswerText::add(MadeToken token) {
   for (auto& [at, held] : held_tokens_) at -= ready;
   std::string text = held_.substr(0, ready);
   held_.erase(0, ready);
+  given_ += characters_in(text);
   if (stopped_) {
     held_.clear();
     held_tokens_.clear();

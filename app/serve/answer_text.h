@@ -39,6 +39,7 @@ class AnswerText {
   std::optional<AnswerSplitter> splitter_;                 // of a chat
   std::string held_;                                       // may become a stop text
   std::vector<std::pair<size_t, MadeToken>> held_tokens_;  // and where in `held_` they begin
+  size_t given_ = 0;                                       // characters of the text before `held_`
   bool stopped_ = false;
   uint32_t tokens_ = 0;
 };

@@ -27,6 +27,7 @@ struct AskedFor {
 struct MadeToken {
   SampledToken token;
   std::vector<SampledToken> best;  // the likeliest in its place, the likeliest first; equal ones by id
+  size_t at = 0;                   // characters of the answer before it; AnswerText sets it
 };
 
 struct AnswerEnd {

@@ -116,10 +116,14 @@ void Api::generate(const Head& head, const httplib::Request& request, Connection
   if (!running->request.stream) return reply_whole(*running, connection, response);
   response.status = running->done.status = 200;
   response.set_header("Cache-Control", "no-store");
-  response.set_chunked_content_provider("text/event-stream",
-                                        [this, running, &connection](size_t, httplib::DataSink& sink) {
-                                          return stream(*running, connection, sink);
-                                        });
+  const auto provider = [this, running, &connection](size_t, httplib::DataSink& sink) {
+    return stream(*running, connection, sink);
+  };
+  if (head.http_1_0) {  // the end of the connection ends the stream
+    response.set_content_provider("text/event-stream", provider);
+  } else {
+    response.set_chunked_content_provider("text/event-stream", provider);
+  }
 }
 
 // Waits for what comes next, and turns it into pieces. False where the client went away.

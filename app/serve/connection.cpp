@@ -12,7 +12,8 @@ namespace bitnet {
 namespace {
 
 constexpr size_t kReadAtOnce = 16 << 10;
-constexpr size_t kMostDrained = 1 << 20;  // bytes that a refused client may still send
+constexpr int kMostEmptyLines = 4;         // before a request
+constexpr size_t kMostDrained = 64 << 20;  // bytes that a client may still send, as many as the largest body
 constexpr auto kDrainFor = std::chrono::milliseconds(1000);
 
 const char* reason_of(int status) {
@@ -33,6 +34,8 @@ const char* reason_of(int status) {
       return "Length Required";
     case 413:
       return "Payload Too Large";
+    case 414:
+      return "URI Too Long";
     case 415:
       return "Unsupported Media Type";
     case 431:
@@ -84,12 +87,17 @@ std::optional<Head> Connection::next_head(const HeadRules& rules) {
   left_ = 0;
   if (received_.empty() && receive(Clock::now() + limits_.idle, true) <= 0) return std::nullopt;
   const auto until = Clock::now() + limits_.head;
-  size_t end = 0;
-  for (size_t looked = 0; (end = received_.find("\r\n\r\n", looked)) == std::string::npos;) {
-    if (received_.size() > kMostHead) break;
+  size_t end = std::string::npos;
+  int empty_lines = 0;
+  for (size_t looked = 0;;) {
+    // Some clients send an empty line after a body (RFC 9112, 2.2).
+    for (; empty_lines < kMostEmptyLines && received_.starts_with("\r\n"); ++empty_lines)
+      received_.erase(0, 2);
+    end = received_.find("\r\n\r\n", looked);
+    if (end != std::string::npos || received_.size() > kMostHead) break;
     looked = received_.size() < 3 ? 0 : received_.size() - 3;
     if (receive(until, true) > 0) continue;
-    if (Clock::now() < until) return std::nullopt;
+    if (Clock::now() < until || received_.empty()) return std::nullopt;
     throw ApiError(408, "the request did not come in time");
   }
   if (end == std::string::npos || end + 4 > kMostHead)
@@ -103,7 +111,7 @@ std::optional<Head> Connection::next_head(const HeadRules& rules) {
 ssize_t Connection::read(char* to, size_t size) {
   size = std::min(size, left_);
   if (size == 0) return 0;
-  if (received_.empty() && receive(body_until_, false) <= 0) {
+  if (received_.empty() && receive(body_until_, true) <= 0) {
     broken_ = true;
     return -1;
   }
@@ -114,13 +122,25 @@ ssize_t Connection::read(char* to, size_t size) {
   return static_cast<ssize_t>(size);
 }
 
+// Waits until the client takes something. Once the server ends, a client that takes it slowly has a moment
+// for all that is left, so that it holds up the end no longer than that.
+bool Connection::wait_to_write() {
+  if (!closing_until_) {
+    if (wait(POLLOUT, Clock::now() + limits_.write, true)) return true;
+    pollfd closing{closing_fd_, POLLIN, 0};
+    if (poll(&closing, 1, 0) <= 0) return false;
+    closing_until_ = Clock::now() + limits_.closing;
+  }
+  return Clock::now() < *closing_until_ && wait(POLLOUT, *closing_until_, false);
+}
+
 ssize_t Connection::write(const char* from, size_t size) {
   size_t done = 0;
   while (done < size && !broken_) {
     const ssize_t n = send(socket_, from + done, size - done, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n >= 0) {
       done += static_cast<size_t>(n);
-    } else if (errno != EINTR && (errno != EAGAIN || !wait(POLLOUT, Clock::now() + limits_.write, false))) {
+    } else if (errno != EINTR && (errno != EAGAIN || !wait_to_write())) {
       broken_ = true;
     }
   }
@@ -128,16 +148,19 @@ ssize_t Connection::write(const char* from, size_t size) {
 }
 
 void Connection::refuse(const ApiError& error) {
+  const bool of_head = received_.starts_with("HEAD ");  // whose answer has no body
   const std::string body = to_json(error);
+  const std::string length = of_head ? "" : fmt::format("Content-Length: {}\r\n", body.size());
   const char* more = error.status == 401   ? "WWW-Authenticate: Bearer\r\n"
                      : error.status == 503 ? "Retry-After: 1\r\n"
                                            : "";
-  const std::string reply = fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{}Connection: "
-      "close\r\n\r\n{}",
-      error.status, reason_of(error.status), body.size(), more, body);
-  if (write(reply.data(), reply.size()) < 0) return;
-  // A socket that is closed with unread bytes resets the connection, and the client loses the reply.
+  const std::string reply =
+      fmt::format("HTTP/1.1 {} {}\r\nContent-Type: application/json\r\n{}{}Connection: close\r\n\r\n{}",
+                  error.status, reason_of(error.status), length, more, of_head ? "" : body);
+  if (write(reply.data(), reply.size()) >= 0) leave();
+}
+
+void Connection::leave() {
   shutdown(socket_, SHUT_WR);
   const auto until = Clock::now() + kDrainFor;
   for (size_t drained = 0; drained < kMostDrained;) {

@@ -7,6 +7,7 @@
 #include <httplib.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "head.h"
@@ -14,10 +15,11 @@
 namespace bitnet {
 
 struct ConnectionLimits {
-  std::chrono::milliseconds idle{15'000};   // between requests
-  std::chrono::milliseconds head{10'000};   // from its first byte to its last
-  std::chrono::milliseconds body{60'000};   // likewise
-  std::chrono::milliseconds write{30'000};  // in which a client has to take something
+  std::chrono::milliseconds idle{15'000};    // between requests
+  std::chrono::milliseconds head{10'000};    // from its first byte to its last
+  std::chrono::milliseconds body{60'000};    // likewise
+  std::chrono::milliseconds write{30'000};   // in which a client has to take something
+  std::chrono::milliseconds closing{2'000};  // for all that is sent once the server ends
 };
 
 class Connection final : public httplib::Stream {
@@ -36,7 +38,13 @@ class Connection final : public httplib::Stream {
   // Sends what refuses a request, and lets the client read it although it is still sending.
   void refuse(const ApiError& error);
 
+  // Ends what is sent, and reads on for a while: a socket that is closed with unread bytes resets the
+  // connection, and the client loses what it was told.
+  void leave();
+
   bool broken() const { return broken_; }
+  // Whether something of the last request was not read; no other one may be looked for behind it.
+  bool has_unread() const { return left_ != 0; }
 
   bool is_readable() const override;
   bool is_writable() const override;
@@ -52,6 +60,7 @@ class Connection final : public httplib::Stream {
   // `unless_closing` is set.
   bool wait(short events, Clock::time_point until, bool unless_closing) const;
   ssize_t receive(Clock::time_point until, bool unless_closing);
+  bool wait_to_write();
 
   const int socket_;
   const int closing_fd_;
@@ -59,6 +68,7 @@ class Connection final : public httplib::Stream {
   std::string received_;  // and not read yet
   size_t left_ = 0;       // bytes of this request that may still be read
   Clock::time_point body_until_;
+  std::optional<Clock::time_point> closing_until_;  // once write() has seen that the server ends
   bool broken_ = false;
 };
 

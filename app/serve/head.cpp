@@ -1,5 +1,6 @@
 #include "head.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +30,10 @@ bool is_token_char(char c) {
          kOthers.find(c) != std::string_view::npos;
 }
 
+bool is_number(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 [[noreturn]] void malformed(const char* what) {
   throw ApiError(400, fmt::format("the request's head: {}", what));
 }
@@ -50,6 +55,8 @@ class Fields {
     while (true) {
       const std::string_view line = take_line(rest);
       if (line.empty()) break;
+      if (line.size() + 2 > kMostHeadLine)
+        throw ApiError(431, fmt::format("a line of a request's head has up to {} bytes", kMostHeadLine));
       const size_t colon = line.find(':');
       const std::string_view name = line.substr(0, colon);
       if (colon == std::string_view::npos || name.empty() ||
@@ -74,13 +81,35 @@ class Fields {
   std::vector<Field> fields_;
 };
 
+bool is_loopback_ipv4(const std::string& name) {
+  in_addr address{};
+  return inet_pton(AF_INET, name.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
+}
+
+// A name alone, or with ":" and a port.
 bool is_this_machine(std::string_view host) {
-  if (host.starts_with('[')) {
-    const size_t end = host.find(']');
-    return host.substr(0, end == std::string_view::npos ? host.size() : end + 1) == "[::1]";
+  const size_t end = host.starts_with('[') ? host.find(']') + 1 : std::min(host.find(':'), host.size());
+  const std::string_view port = host.substr(end);
+  if (!port.empty() && (port.front() != ':' || !is_number(port.substr(1)))) return false;
+  const std::string name = lower(host.substr(0, end));
+  return name == "localhost" || name == "[::1]" || is_loopback_ipv4(name);
+}
+
+// With the bytes that "%41" and the like stand for.
+std::string without_percents(std::string_view text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    uint8_t byte = 0;
+    const char* const digits = text.data() + i + 1;
+    if (text[i] == '%' && text.size() - i > 2 &&
+        std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+      plain += static_cast<char>(byte);
+      i += 2;
+    } else {
+      plain += text[i];
+    }
   }
-  const std::string name = lower(host.substr(0, host.rfind(':')));
-  return name == "localhost" || name == "127.0.0.1";
+  return plain;
 }
 
 struct Path {
@@ -106,7 +135,7 @@ Route find_route(std::string_view method, std::string_view target, const HeadRul
     route = row.route;
   }
   if (wanted.empty() && path.starts_with("/v1/models/")) {
-    if (path.substr(11) != rules.model)
+    if (without_percents(path.substr(11)) != rules.model)
       throw ApiError(404, "there is no model of this name; /v1/models has the one there is", "model",
                      "model_not_found");
     wanted = "GET";
@@ -131,9 +160,7 @@ size_t body_of(const Fields& fields, const HeadRules& rules) {
   if (encoding && lower(*encoding) != "identity") throw ApiError(415, "a compressed body is not taken");
   const auto length = fields.find("content-length");
   if (!length) throw ApiError(411, "wanted a body with a Content-Length");
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (length->empty() || !std::all_of(length->begin(), length->end(), digit))
-    malformed("its Content-Length is no number");
+  if (length->empty() || !is_number(*length)) malformed("its Content-Length is no number");
   size_t bytes = 0;
   const auto [end, error] = std::from_chars(length->data(), length->data() + length->size(), bytes);
   if (error != std::errc() || bytes > rules.most_body)
@@ -171,6 +198,8 @@ bool same_key(std::string_view given, std::string_view key) {
 Head check_head(std::string_view head, const HeadRules& rules) {
   std::string_view rest = head;
   const std::string_view line = take_line(rest);
+  if (line.size() + 2 > kMostHeadLine)
+    throw ApiError(414, fmt::format("the first line of a request has up to {} bytes", kMostHeadLine));
   const size_t first = line.find(' ');
   const size_t second = line.find(' ', first + 1);
   if (first == std::string_view::npos || second == std::string_view::npos)
@@ -194,6 +223,7 @@ Head check_head(std::string_view head, const HeadRules& rules) {
       throw ApiError(401, "wanted Authorization: Bearer, with the key of this server", "", "invalid_api_key");
   }
   Head found;
+  found.http_1_0 = version == "HTTP/1.0";
   found.route = find_route(method, target, rules);
   if (fields.find("range")) throw ApiError(400, "a range has no use here");
   if (fields.find("transfer-encoding"))

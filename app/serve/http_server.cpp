@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -32,6 +33,19 @@ struct Current {
   Head head;
 };
 thread_local Current current;
+
+// What was caught, for the log. The message of an Error may quote the request, of which the log has no word.
+std::string cause_of(const std::exception_ptr& caught) {
+  try {
+    std::rethrow_exception(caught);
+  } catch (const Error&) {
+    return "an error about the request";
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an unknown exception";
+  }
+}
 
 // Answers are sent as they are: httplib would compress them, and hold back a stream for that.
 void prepare(httplib::Request& request) { request.headers.erase("Accept-Encoding"); }
@@ -57,7 +71,8 @@ HttpServer::HttpServer(const HttpLimits& limits, Handler handler, Log log)
   };
   Get(R"(/.*)", handle);
   Post(R"(/.*)", handle);
-  set_exception_handler([](const auto&, httplib::Response& response, const std::exception_ptr&) {
+  set_exception_handler([this](const auto&, httplib::Response& response, const std::exception_ptr& caught) {
+    log_(fmt::format("{} failed ({}):", log_name(current.head.route), cause_of(caught)), 500);
     response.status = 500;
     response.set_content(to_json(ApiError(500, "the server failed at this request")), "application/json");
   });
@@ -116,6 +131,9 @@ void HttpServer::stop() {
   stopped_ = true;
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(closing_fd_, &one, sizeof one);
+  // Refuses those who come now. It is closed later, because run() may still have it, and because httplib ends
+  // streams, without their last events, once it has no socket.
+  shutdown(svr_sock_, SHUT_RDWR);
 }
 
 // Each connection has a thread of its own, so that those who read slowly hold up nobody.
@@ -160,7 +178,7 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
     log_("refused", error.status);
     connection.refuse(error);
   } catch (const std::exception&) {
-    log_("failed", 500);
+    log_(fmt::format("failed ({}):", cause_of(std::current_exception())), 500);
   }
   return true;
 }
@@ -171,8 +189,10 @@ void HttpServer::serve(Connection& connection) {
     if (!head) return;
     current = {&connection, *head};
     bool closed = false;
-    const bool last = n == kMostRequests || stopped_;
-    if (!process_request(connection, last, closed, prepare) || closed || connection.broken()) return;
+    const bool last = n == kMostRequests || stopped_ || head->http_1_0;
+    if (!process_request(connection, last, closed, prepare) || connection.broken()) return;
+    if (connection.has_unread()) return connection.leave();
+    if (closed || last) return;
   }
 }
 

@@ -30,6 +30,18 @@ json described(const ServedModel& model) {
           {"context_length", model.n_ctx}};
 }
 
+// A token whose bytes are no text is named by them, as OpenAI does.
+std::string token_name(std::string text) {
+  try {
+    json(text).dump();
+    return text;
+  } catch (const json::exception&) {
+    std::string name = "bytes:";
+    for (const char byte : text) name += fmt::format("\\x{:02x}", static_cast<uint8_t>(byte));
+    return name;
+  }
+}
+
 json usage_of(const TokenCounts& usage) {
   return {{"prompt_tokens", usage.prompt},
           {"completion_tokens", usage.answer},
@@ -91,25 +103,24 @@ json Reply::chat_logprobs(const std::vector<MadeToken>& tokens) const {
   return {{"content", content}};
 }
 
-json Reply::completion_logprobs(const std::vector<MadeToken>& tokens) {
+json Reply::completion_logprobs(const std::vector<MadeToken>& tokens) const {
   json object = {{"tokens", json::array()},
                  {"token_logprobs", json::array()},
                  {"top_logprobs", json::array()},
                  {"text_offset", json::array()}};
   for (const MadeToken& made : tokens) {
-    const std::string text = token_text(made.token.id);
-    object["tokens"].push_back(text);
+    object["tokens"].push_back(token_name(token_text(made.token.id)));
     object["token_logprobs"].push_back(made.token.logprob);
     json best = json::object();
-    for (const SampledToken& token : made.best) best[token_text(token.id)] = token.logprob;
+    // Several tokens may have one name; the likeliest comes first and keeps it.
+    for (const SampledToken& token : made.best) best.emplace(token_name(token_text(token.id)), token.logprob);
     object["top_logprobs"].push_back(std::move(best));
-    object["text_offset"].push_back(text_offset_);
-    text_offset_ += text.size();
+    object["text_offset"].push_back(made.at);
   }
   return object;
 }
 
-json Reply::logprobs_of(const std::vector<MadeToken>& tokens) {
+json Reply::logprobs_of(const std::vector<MadeToken>& tokens) const {
   if (!request_.logprobs) return nullptr;
   return request_.kind == AnswerKind::chat ? chat_logprobs(tokens) : completion_logprobs(tokens);
 }

@@ -42,8 +42,8 @@ class Reply {
   json frame(json choice) const;
   json delta(json content, json logprobs, json finish) const;
   json chat_logprobs(const std::vector<MadeToken>& tokens) const;
-  json completion_logprobs(const std::vector<MadeToken>& tokens);
-  json logprobs_of(const std::vector<MadeToken>& tokens);
+  json completion_logprobs(const std::vector<MadeToken>& tokens) const;
+  json logprobs_of(const std::vector<MadeToken>& tokens) const;
   std::string token_text(int32_t id) const;
 
   const ServedModel& model_;
@@ -51,7 +51,6 @@ class Reply {
   const std::string id_;
   const int64_t created_;
   AnswerText::Piece whole_;
-  size_t text_offset_ = 0;  // of a completion's next token
 };
 
 }  // namespace bitnet

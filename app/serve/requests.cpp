@@ -7,7 +7,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <random>
 #include <unordered_map>
 
 #include "api_error.h"
@@ -105,11 +104,6 @@ class Members {
   const json object_;
   std::vector<std::string> known_;
 };
-
-uint64_t random_seed() {
-  std::random_device device;
-  return ((uint64_t{device()} << 32) | device()) >> 11;
-}
 
 void read_sampling(Members& members, const ServedModel& model, AnswerRequest& request) {
   const ChatSettings& usual = model.settings;
@@ -212,6 +206,16 @@ std::string read_content(const json& message, const std::string& at) {
   return text;
 }
 
+// What `make` makes of a member's text. Throws ApiError that says why the model cannot have the text.
+template <typename Make>
+auto of_text(const char* name, const Make& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    throw ApiError(400, fmt::format("{}: {}", name, error.what()), name);
+  }
+}
+
 struct Conversation {
   std::string system;
   std::vector<PromptMessage> messages;
@@ -256,12 +260,10 @@ std::vector<int32_t> chat_prompt(Members& members, const ServedModel& model) {
   if (conversation.messages.empty() || conversation.messages.back().role != Role::user)
     refuse("messages", "the last one has to be of the user");
   if (conversation.system.empty()) conversation.system = model.settings.system;
-  try {
+  return of_text("messages", [&] {
     return build_prompt(*model.text, conversation.system, conversation.messages, now_milliseconds() / 1000,
                         think);
-  } catch (const Error& error) {
-    throw ApiError(400, fmt::format("messages: {}", error.what()), "messages");
-  }
+  });
 }
 
 // The ids of a list, each in the vocabulary.
@@ -287,7 +289,8 @@ std::vector<int32_t> completion_prompt(Members& members, const ServedModel& mode
   std::vector<int32_t> ids;
   if (tokenizer.add_bos() && tokenizer.bos() >= 0) ids.push_back(tokenizer.bos());
   const Segment segment{prompt->get<std::string>(), false};
-  const std::vector<int32_t> text = tokenizer.encode(std::span(&segment, 1), ids.empty() ? -1 : ids.back());
+  const std::vector<int32_t> text = of_text(
+      "prompt", [&] { return tokenizer.encode(std::span(&segment, 1), ids.empty() ? -1 : ids.back()); });
   ids.insert(ids.end(), text.begin(), text.end());
   return ids;
 }
@@ -355,7 +358,8 @@ std::string tokenize_request(std::string_view body, const ServedModel& model) {
   const bool parse_special = members.flag("parse_special", false);
   const bool with_pieces = members.flag("with_pieces", false);
   members.refuse_others();
-  std::vector<int32_t> ids = tokenizer.encode(content->get_ref<const std::string&>(), parse_special);
+  std::vector<int32_t> ids = of_text(
+      "content", [&] { return tokenizer.encode(content->get_ref<const std::string&>(), parse_special); });
   if (add_special && tokenizer.add_bos() && tokenizer.bos() >= 0) ids.insert(ids.begin(), tokenizer.bos());
   // Values of nlohmann would take thirty times as much memory as this text. A piece is made once, because
   // finding that one is no text takes long.

@@ -1,5 +1,7 @@
 #include "scheduler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -7,6 +9,7 @@
 
 #include "app/base/clock.h"
 #include "app/base/signal_stack.h"
+#include "app/base/sizes.h"
 #include "engine/error.h"
 
 namespace bitnet {
@@ -189,7 +192,18 @@ bool Scheduler::yields(Job& job) {
   }
   const uint64_t bytes = loaded_.session->save_bytes();
   // Without keys and values it would begin anew with each turn.
-  return job.tokens.size() < kLeastKept || held_bytes_ + bytes <= kept_.most_bytes();
+  if (job.tokens.size() < kLeastKept || held_bytes_ + bytes <= kept_.most_bytes()) return true;
+  tell_of_no_turns(bytes);
+  return false;
+}
+
+// Once, for the person who has started the server.
+void Scheduler::tell_of_no_turns(uint64_t bytes) {
+  if (std::exchange(told_of_no_turns_, true) || !options_.log) return;
+  options_.log(
+      fmt::format("an answer goes on to its end although others wait: its keys and values ({}) do not fit "
+                  "--cache ({}, of which others hold {}); with more, answers take turns",
+                  size_text(bytes), size_text(kept_.most_bytes()), size_text(held_bytes_)));
 }
 
 std::optional<Scheduler::After> Scheduler::read_prompt(Job& job, AnswerEnd& end) {

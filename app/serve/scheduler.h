@@ -37,7 +37,8 @@ struct SchedulerOptions {
   uint64_t kept_bytes = uint64_t{1} << 30;  // of timelines that are not on the session
   size_t most_waiting = 256;                // answers, with the one that has its turn
   std::chrono::milliseconds turn{1000};
-  std::chrono::seconds longest{3600};  // from the question to the end of its answer
+  std::chrono::seconds longest{3600};                // from the question to the end of its answer
+  std::function<void(const std::string&)> log = {};  // of a line for people; on the scheduler's own thread
 };
 
 class Scheduler {
@@ -89,6 +90,7 @@ class Scheduler {
   After decode(Job& job, AnswerEnd& end);
   bool must_end(const Job& job, AnswerEnd& end) const;
   bool yields(Job& job);
+  void tell_of_no_turns(uint64_t bytes);
   void bring_timeline(const Job& job);
   void keep_timeline();
   std::vector<SampledToken> likeliest(uint32_t n);
@@ -107,6 +109,7 @@ class Scheduler {
   double swap_seconds_ = 0;  // the last save and load took so long
   double save_seconds_ = 0;
   Clock::time_point turn_end_;
+  bool told_of_no_turns_ = false;
 
   mutable std::mutex mutex_;
   std::condition_variable something_;

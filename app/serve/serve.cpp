@@ -94,8 +94,10 @@ class Running {
       rules_.key = key_from_file(key_file);
       log_.write(fmt::format("clients have to show the key of {}\n", key_file));
     }
-    scheduler_ = std::make_unique<Scheduler>(open, SchedulerOptions{.kept_bytes = options.kept_bytes},
-                                             [this] { changed_(); });
+    SchedulerOptions of_answers;
+    of_answers.kept_bytes = options.kept_bytes;
+    of_answers.log = [this](const std::string& line) { log_.write(line + "\n"); };
+    scheduler_ = std::make_unique<Scheduler>(open, of_answers, [this] { changed_(); });
     loop_.watch(changed_.descriptor, [this] { look(); });
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
       loop_.on_signal(signal, [this, signal] { ended_by_ = signal; });

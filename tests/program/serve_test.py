@@ -14,6 +14,7 @@ import socket
 import subprocess
 import threading
 import time
+import urllib.parse
 
 from program_case import ENDLESS, FOLDER, PROGRAM, TALKING, ProgramCase, environment, main, run
 
@@ -27,7 +28,7 @@ class Server:
         self.process = subprocess.Popen([PROGRAM, "serve", model, "--port", "0", *QUICK, *arguments], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=self.errors, env=environment(), cwd=FOLDER, text=True)
         line = self.process.stdout.readline()
-        found = re.match(r"listening on http://(.+):(\d+)/v1 \((\S+) on ", line)
+        found = re.match(r"listening on http://(.+):(\d+)/v1 \((.+?) on ", line)
         assert found, line + self.log()
         self.port, self.model = int(found[2]), found[3]
 
@@ -211,6 +212,53 @@ class Serve(ProgramCase):
         self.assertEqual([set(json.loads(c)["choices"][0]) for c in of_text[:-1]], [{"index", "text", "logprobs", "finish_reason"}] * (len(of_text) - 1))
         self.assertEqual(json.loads(of_text[-2])["choices"][0]["finish_reason"], "length")
 
+    def test_old_clients_and_other_names(self):
+        model = os.path.join(FOLDER, "mödel v1%20.gguf")
+        os.symlink(TALKING, model)
+        server = Server("--host", "127.0.1.1", model=model)
+        self.servers.append(server)
+        with contextlib.closing(http.client.HTTPConnection("127.0.1.1", server.port, timeout=60)) as connection:
+            connection.request("GET", "/v1/models")
+            name = json.loads(connection.getresponse().read())["data"][0]["id"]
+            connection.request("GET", "/v1/models/" + urllib.parse.quote(name, safe=""))
+            self.assertEqual(json.loads(connection.getresponse().read())["id"], name)
+        # A client of HTTP/1.0 knows no chunks: its stream ends with the connection.
+        asked = {"prompt": "A star", "seed": 1, "max_tokens": 3, "stream": True}
+        def old(*fields):
+            with socket.create_connection(("127.0.1.1", server.port), timeout=60) as connection:
+                connection.sendall(post(asked, "/v1/completions", *fields).replace(b" HTTP/1.1\r\n", b" HTTP/1.0\r\n"))
+                return read_all(connection).decode()
+        for answer in (old(), old("Connection: Keep-Alive")):
+            head, text = answer.split("\r\n\r\n", 1)
+            self.assertNotIn("Transfer-Encoding", head)
+            self.assertIn("Connection: close", head)
+            parts = text.split("\n\n")
+            self.assertTrue(all(part.startswith("data: ") for part in parts[:-1]), parts)
+            self.assertEqual(parts[-2:], ["data: [DONE]", ""])
+
+    def test_the_end_waits_for_nobody(self):
+        server = self.server()
+        # Somebody whose body never comes to its end, and somebody who reads a large answer slowly.
+        text = '{"content": "' + "ñ " * 150_000 + '", "with_pieces": true}'
+        with server.socket(post(b'{"content": "x"}', "/tokenize")[:-5]), socket.socket() as slow:
+            slow.settimeout(60)
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
+            slow.connect(("127.0.0.1", server.port))
+            slow.sendall(post(text.encode(), "/tokenize"))
+            slow.recv(300)
+            ended = threading.Event()
+            def read_slowly():
+                with contextlib.suppress(OSError):
+                    while not ended.wait(0.05) and slow.recv(1000):
+                        pass
+            reader = threading.Thread(target=read_slowly)
+            reader.start()
+            begin = time.monotonic()
+            self.assertEqual(server.end(signal.SIGTERM), 143)
+            self.assertLess(time.monotonic() - begin, 30)
+            ended.set()
+            reader.join()
+
     def test_what_is_refused(self):
         server = self.server()
         chat, text = "/v1/chat/completions", "/v1/completions"
@@ -251,17 +299,26 @@ class Serve(ProgramCase):
         for data, status in ((b"GET /v1/models HTTP/1.1\r\n\r\n", 400), (b"\x16\x03\x01\r\n\r\n", 400), (line + b"x\r\n\r\n", 400),
                              (line + b"Host: localhost\r\n\r\n", 400), (line + b"A: \x00\r\n\r\n", 400), (line + b" folded\r\n\r\n", 400),
                              (b"GET /v1/models HTTP/2\r\nHost: localhost\r\n\r\n", 400), (line + b"X: " + b"a" * 20000 + b"\r\n\r\n", 431),
-                             (line + b"X: a\r\n" * 4000 + b"\r\n", 431), (b"OPTIONS /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+                             (line + b"X: a\r\n" * 4000 + b"\r\n", 431), (line + b"X: " + b"a" * 8200 + b"\r\n\r\n", 431),
+                             (b"GET /v1/models?" + b"a" * 8200 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414), (b"OPTIONS /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
                              (post(b"{}", chat, "Transfer-Encoding: chunked"), 411), (post(b"{}", chat, "Content-Length: 3"), 400),
                              (b"POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\r\n", 411),
                              (b"POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: -1\r\n\r\n", 400),
                              (b"POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999999999999999\r\n\r\n", 413)):
             self.assertEqual(status_of(server.raw(data)), status, data[:100])
+        # A body is never read as another request, whatever the head before it was refused for.
+        for path, fields in (("/tokenize?" + "a" * 8200, ()), ("/tokenize", ("X: " + "a" * 8200,)), ("/tokenize", ("Host: localhost",))):
+            answer = server.raw(post(line + b"\r\n", path, *fields))
+            self.assertEqual((answer.count(b"HTTP/1.1 "), b"Connection: close" in answer), (1, True), answer)
+        head, body = server.raw(b"HEAD /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n").split(b"\r\n\r\n")
+        self.assertEqual((status_of(head), b"Content-Length" in head, body), (405, False, b""))
+        self.assertEqual(status_of(server.raw(b"\r\n\r\n" + line + b"Connection: close\r\n\r\n")), 200)
         # A body that is too large is refused before it comes, and the client can read why while it still sends.
         with server.socket(b"POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 200000000\r\n\r\n") as sending:
             with contextlib.suppress(OSError):
                 sending.sendall(b"x" * 500_000)
             self.assertEqual(status_of(read_all(sending)), 413)
+        self.assertEqual(server.refusal("/tokenize", b"x" * 10_000_000)[0], 413)
         self.assertEqual(server.ask("/v1/models")[0], 200)
 
     def test_a_key(self):

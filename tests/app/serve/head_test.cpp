@@ -4,13 +4,17 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <mutex>
 #include <thread>
 
 #include "app/serve/connection.h"
+#include "app/serve/http_server.h"
+#include "engine/error.h"
 
 namespace bitnet {
 namespace {
@@ -32,10 +36,13 @@ std::string get(const std::string& more, const std::string& target = "/v1/models
 }
 
 TEST(Head, HostsThatNameThisMachine) {
-  for (const char* host : {"localhost", "LocalHost:80", "127.0.0.1", "127.0.0.1:9", "[::1]", "[::1]:8080"})
+  for (const char* host : {"localhost", "LocalHost:80", "127.0.0.1", "127.0.0.1:9", "[::1]", "[::1]:8080",
+                           "127.0.1.1:8080", "127.255.255.254"})
     EXPECT_EQ(status_of(get(fmt::format("Host: {}\r\n", host))), 200) << host;
-  for (const char* host : {"", "evil", "localhost.evil:80", "127.0.0.1.evil", "127.0.0.2", "[::1", "[::2]",
-                           "evil:localhost", "::1"})
+  for (const char* host :
+       {"", "evil", "localhost.evil:80", "127.0.0.1.evil", "[::1", "[::2]", "evil:localhost", "::1",
+        "[::1]evil.com", "[::1]:80.evil.com", "[::1]:80:80", "localhost:80@evil", "128.0.0.1", "1.127.0.0",
+        "127.1", "127.0.0.256", "127.0.0.1.", "0127.0.0.1"})
     EXPECT_EQ(status_of(get(fmt::format("Host: {}\r\n", host))), 403) << host;
   EXPECT_EQ(status_of(get("Host: evil\r\n"), {.loopback = false, .model = "m"}), 200);
   EXPECT_EQ(status_of(get("")), 400);
@@ -54,6 +61,32 @@ TEST(Head, PathsAndMethods) {
   for (const char* line : {"GET /v1/models", "GET  /v1/models HTTP/1.1", "GET /v1/models HTTP/1.1 ",
                            "GET /v1/models HTTP/0.9", ""})
     EXPECT_EQ(status_of(std::string(line) + "\r\n" + host + "\r\n"), 400) << line;
+}
+
+TEST(Head, LinesOfAsManyBytesAsTheLibraryReads) {
+  const std::string host = "Host: localhost\r\n";
+  const auto target = [](size_t line) { return "/v1/models?" + std::string(line - 26, 'x'); };
+  EXPECT_EQ(status_of(get(host, target(kMostHeadLine))), 200);
+  EXPECT_EQ(status_of(get(host, target(kMostHeadLine + 1))), 414);
+  const auto field = [](size_t line) { return "X: " + std::string(line - 5, 'x') + "\r\n"; };
+  EXPECT_EQ(status_of(get(host + field(kMostHeadLine))), 200);
+  EXPECT_EQ(status_of(get(host + field(kMostHeadLine + 1))), 431);
+}
+
+TEST(Head, NamesOfModelsWithPercentSigns) {
+  const HeadRules rules{.model = "m\u00F6del v1%20"};
+  const auto named = [&](const std::string& name) {
+    return status_of(get("Host: localhost\r\n", "/v1/models/" + name), rules);
+  };
+  EXPECT_EQ(named("m%C3%B6del%20v1%2520"), 200);
+  EXPECT_EQ(named("m\u00F6del%20v1%2520?x"), 200);
+  for (const char* name : {"m%C3%B6del+v1%2520", "m%C3%B6del%20v1%20", "%", "%C", "%+C", "%C3%B6%"})
+    EXPECT_EQ(named(name), 404) << name;
+}
+
+TEST(Head, OldClientsAreKnown) {
+  EXPECT_TRUE(check_head("GET /v1/models HTTP/1.0\r\n\r\n", {}).http_1_0);
+  EXPECT_FALSE(check_head(get("Host: localhost\r\n"), {}).http_1_0);
 }
 
 TEST(Head, WhatCouldBeReadInTwoWays) {
@@ -110,6 +143,10 @@ struct Pair {
   }
   void send(const std::string& bytes) {
     ASSERT_EQ(write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  }
+  void close_all() const {
+    const uint64_t one = 1;
+    EXPECT_EQ(write(closing, &one, sizeof one), 8);
   }
 
   int ends[2] = {-1, -1};
@@ -176,9 +213,121 @@ TEST(Connection, WhoReadsNothingAndWhoGoesAway) {
   EXPECT_FALSE(other.connection->wait_for(never));
   close(never);
   Pair closing;
-  const uint64_t one = 1;
-  ASSERT_EQ(write(closing.closing, &one, sizeof one), 8);
+  closing.close_all();
   EXPECT_FALSE(closing.connection->next_head({}));
+}
+
+constexpr const char* kHalfABody =
+    "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+    "9\r\n\r\n{";
+
+TEST(Connection, WhatWasNotReadIsNoOtherRequest) {
+  Pair pair;
+  pair.send(kHalfABody);
+  ASSERT_TRUE(pair.connection->next_head({}));
+  EXPECT_TRUE(pair.connection->has_unread());
+  pair.send("12345678");
+  char bytes[100];
+  while (pair.connection->read(bytes, sizeof bytes) > 0) {
+  }
+  EXPECT_FALSE(pair.connection->broken());
+  EXPECT_FALSE(pair.connection->has_unread());
+}
+
+TEST(Connection, AFewEmptyLinesBeforeARequestAreSkipped) {
+  Pair pair;
+  pair.send("\r\n\r\n" + get("Host: localhost\r\n"));
+  EXPECT_EQ(pair.connection->next_head({})->route, Route::models);
+  Pair empty;
+  empty.send("\r\n");
+  EXPECT_FALSE(empty.connection->next_head({}));  // nothing has begun that could be late
+  Pair many;
+  many.send("\r\n\r\n\r\n\r\n\r\n\r\n" + get("Host: localhost\r\n"));
+  EXPECT_THROW(many.connection->next_head({}), ApiError);
+}
+
+TEST(Connection, TheEndWaitsNeitherForABodyNorForASlowReader) {
+  const ConnectionLimits limits{.body = 60s, .write = 60s, .closing = 50ms};
+  const auto begin = std::chrono::steady_clock::now();
+  Pair half;
+  half.connection.emplace(half.ends[0], half.closing, limits);
+  half.send(kHalfABody);
+  ASSERT_TRUE(half.connection->next_head({}));
+  half.close_all();
+  char bytes[100];
+  while (half.connection->read(bytes, sizeof bytes) > 0) {
+  }
+  EXPECT_TRUE(half.connection->broken());
+  Pair slow;
+  slow.connection.emplace(slow.ends[0], slow.closing, limits);
+  std::atomic<bool> done = false;
+  std::thread reader([&] {
+    char some[1024];
+    for (size_t i = 0; !done; ++i) {
+      if (i == 10) slow.close_all();
+      [[maybe_unused]] const ssize_t n = recv(slow.ends[1], some, sizeof some, MSG_DONTWAIT);
+      std::this_thread::sleep_for(1ms);
+    }
+  });
+  const std::string much(size_t{1} << 26, 'x');
+  EXPECT_LT(slow.connection->write(much.data(), much.size()), 0);
+  done = true;
+  reader.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+}
+
+// A client's connection to a server, or -1.
+int connect_to(const std::string& url) {
+  const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
+  if (connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return client;
+  close(client);
+  return -1;
+}
+
+TEST(HttpServer, WhatAHandlerThrowsIsLoggedUnlessItMayQuoteTheRequest) {
+  std::mutex mutex;
+  std::vector<std::string> log;
+  const auto handler = [](const Head& head, const auto&, auto&, auto&) {
+    if (head.route == Route::models) throw std::runtime_error("no file descriptors left");
+    throw Error(ErrorKind::model, "secret");
+  };
+  HttpServer server({}, handler, [&](std::string_view route, int status) {
+    const std::lock_guard lock(mutex);
+    log.push_back(fmt::format("{} {}", route, status));
+  });
+  server.bind("127.0.0.1", 0);
+  server.set_rules({.model = "m"});
+  std::thread runs([&] { server.run(); });
+  for (const char* target : {"/v1/models", "/v1/models/m"}) {
+    const int client = connect_to(server.url());
+    ASSERT_GE(client, 0);
+    const std::string head = get("Host: localhost\r\nConnection: close\r\n", target);
+    EXPECT_EQ(write(client, head.data(), head.size()), static_cast<ssize_t>(head.size()));
+    std::string answer;
+    char bytes[1000];
+    for (ssize_t n = 0; (n = read(client, bytes, sizeof bytes)) > 0;)
+      answer.append(bytes, static_cast<size_t>(n));
+    EXPECT_THAT(answer, testing::StartsWith("HTTP/1.1 500 "));
+    close(client);
+  }
+  server.stop();
+  runs.join();
+  EXPECT_THAT(log, testing::ElementsAre("GET /v1/models failed (no file descriptors left): 500",
+                                        "GET /v1/models/NAME failed (an error about the request): 500"));
+}
+
+TEST(HttpServer, NobodyCanComeOnceItStops) {
+  HttpServer server({}, {}, {});
+  server.bind("127.0.0.1", 0);
+  const int early = connect_to(server.url());
+  EXPECT_GE(early, 0);
+  server.stop();
+  EXPECT_LT(connect_to(server.url()), 0);
+  close(early);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <future>
+
 #include "app/model/model_open.h"
 #include "app/serve/kept_timelines.h"
 
@@ -111,6 +113,30 @@ TEST(Scheduler, AnswersDoNotDependOnTurns) {
     }
     for (size_t i = 0; i < 3; ++i) EXPECT_EQ(wait_for(*answers[i]).ids, alone[i]) << i << ", " << kept;
   }
+}
+
+TEST(Scheduler, WhereAnswersCannotTakeTurnsItIsToldOnce) {
+  ModelOptions model;
+  model.model = BITNET_TEST_MODEL;
+  model.device = "cpu";
+  model.threads = 1;
+  std::promise<void> asked;
+  const OpenModel open = [&](const std::function<bool(double)>& go_on, const std::string& text) {
+    asked.get_future().wait();  // so that all of them wait when the first one begins
+    return opener_for(model)(go_on, text);
+  };
+  std::vector<std::string> lines;  // which the scheduler's thread adds to before the answer's end
+  SchedulerOptions options{.kept_bytes = 0, .turn = std::chrono::milliseconds(0)};
+  options.log = [&](const std::string& line) { lines.push_back(line); };
+  Scheduler scheduler(open, options, [] {});
+  std::vector<std::shared_ptr<Answering>> answers;
+  for (int32_t i = 0; i < 3; ++i) {
+    answers.push_back(std::make_shared<Answering>(question(i, 5)));
+    EXPECT_TRUE(scheduler.submit(answers.back()));
+  }
+  asked.set_value();
+  for (const auto& answer : answers) EXPECT_EQ(wait_for(*answer).ids.size(), 5U);
+  EXPECT_THAT(lines, ElementsAre(testing::HasSubstr("do not fit --cache (0.0 MiB")));
 }
 
 TEST(Scheduler, AShortAnswerComesBeforeTheEndOfALongOne) {
