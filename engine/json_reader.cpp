@@ -15,8 +15,9 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::runtime, why); }
 
-// Counts brackets and commas outside of strings. In a text that is no JSON the counts mean nothing, but then
-// the parser, whose stack is on the heap, stops at the fault.
+// Counts brackets and commas outside of strings, and refuses a NUL byte there, at which the parser would end
+// as if the text did. In a text that is no JSON the counts mean nothing, but then the parser, whose stack is
+// on the heap, stops at the fault.
 void check_limits(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.bytes)
     refuse(fmt::format("JSON of {} bytes, more than the {} that are read", text.size(), limits.bytes));
@@ -43,6 +44,8 @@ void check_limits(std::string_view text, const JsonLimits& limits) {
       if (depth > 0) --depth;
     } else if (c == ',') {
       ++values;
+    } else if (c == '\0') {
+      refuse(fmt::format("not JSON: a NUL byte, at byte {}", i + 1));
     }
   }
   if (values > limits.values) refuse(fmt::format("JSON of more than {} values", limits.values));

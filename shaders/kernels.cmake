@@ -17,6 +17,9 @@
 #   _planes, TWO_PLANES        for groups and inputs of 16 bits (Input::int16_units)
 #   _halves, HALF_MATRICES     attention multiplies matrices of F16 (common/attention_matrix.glsl); _emulated does
 #                              without them, with SHARED_SUBGROUPS, for tests
+#   _merge, MERGE              one workgroup reduces the partial results of the others (argmax.comp)
+#   _choose, CHOOSE            for one token, which the workgroup that ends last chooses (shortlist_candidates.comp)
+#   OWN_COLUMNS=2              an invocation has two columns of the state in place of one (delta_scan.comp)
 #
 #      name                             source                      kind       defines
 kernel(copy                             copy.comp                   plain)

@@ -46,9 +46,24 @@ const JsonRow kCommandRows[] = {
     {"bench --json", ".decode",
      "tokens median min max dispatches_per_token bytes_per_token gb_per_s percent_of_copy_speed",
      "the same, and what of the memory's speed it is"},
+    {"bench --json", ".placement",
+     "on_device in_host read_in_host in_file read_in_file file_gb_per_s link_gb_per_s percent_of_link "
+     "expert_places expert_uses expert_hits expert_copies",
+     "bytes of the model on the device, in the computer's memory and in the file, what a token reads there "
+     "and how fast; the last three count experts in all runs"},
     {"bench validate --json", ".",
      "schema_version good first_failure compared_with build device model tokens stages batches bench",
-     "what agrees; good is false where something differs, which first_failure names"},
+     "what agrees; good is false where something differs, which first_failure names; bench is what 'bench "
+     "--json' prints"},
+    {"bench validate --json", ".compared_with", "kind what",
+     "with this the stages were compared; kind is golden or cpu"},
+    {"bench validate --json", ".build", "version commit compiler flags",
+     "the program; commit is null where it was built outside of its repository"},
+    {"bench validate --json", ".device",
+     "name driver api software memory_bytes unified subgroup_size integer_dot fast_integer_dot int8_matrix "
+     "copy_queue arithmetic",
+     "the device and what it has"},
+    {"bench validate --json", ".model", "name file bytes architecture layers fingerprint", "the model"},
     {"bench validate --json", ".stages[]",
      "pass layer stage cosine bar largest_difference largest_value good",
      "a stage of a layer beside what it was compared with"},

@@ -60,9 +60,9 @@ const OptionRow kModelRows[] = {
      .read = [](Options& o, View v) { o.vram = vram_value("vram", v); }},
     {.flags = "--ram",
      .value = "SIZE",
-     .help = "most of the computer's memory for weights, and with --device cpu for all; what there is no "
-             "room for is "
-             "read from the model's file for every token",
+     .help =
+         "most of the computer's memory for weights, and with --device cpu for all (otherwise as much as a "
+         "GPU's driver gives); what there is no room for is read from the model's file for every token",
      .example = "12G",
      .read = [](Options& o, View v) { o.ram = size_value("ram", v); }},
     {.flags = "--ctx",
@@ -308,7 +308,9 @@ const TextRow kPlaces[] = {
     {"$XDG_CONFIG_HOME/bitnet-chat/keys", "keys file (~/.config/bitnet-chat/keys)"},
     {"$XDG_CONFIG_HOME/bitnet-chat/personas, prompts", "personas and prompt templates of your own, NAME.txt"},
     {"$XDG_DATA_HOME/bitnet-chat/chats.db", "conversations (~/.local/share/bitnet-chat/chats.db)"},
-    {"$XDG_STATE_HOME/bitnet-chat", "history of the input line (~/.local/state/bitnet-chat)"},
+    {"$XDG_STATE_HOME/bitnet-chat",
+     "history of the input line, and log: what drivers write while the screen is up "
+     "(~/.local/state/bitnet-chat)"},
     {"$XDG_CACHE_HOME/bitnet-chat",
      "pulled models, compiled kernels, and what the model has read (~/.cache/bitnet-chat); all of it can be "
      "fetched or made again"},

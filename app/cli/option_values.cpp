@@ -114,13 +114,14 @@ std::vector<std::string> words_of_list(const char* name, std::string_view list) 
 SteerOption steer_value(std::string_view text) {
   constexpr const char* kForm = "layer=L,file=FILE,scale=S";
   SteerOption steer;
-  bool has_layer = false;
+  std::vector<std::string> keys;
   for (const std::string& word : words_of_list("steer", text)) {
     const size_t equals = std::min(word.find('='), word.size());
     const std::string key = word.substr(0, equals), value = word.substr(std::min(equals + 1, word.size()));
+    if (std::ranges::find(keys, key) != keys.end()) refuse_value("steer", kForm, text);
+    keys.push_back(key);
     if (key == "layer") {
       steer.layer = count_value("steer: layer", value, 0, 1 << 16);
-      has_layer = true;
     } else if (key == "file") {
       steer.file = not_empty("steer: file", value);
     } else if (key == "scale") {
@@ -129,7 +130,8 @@ SteerOption steer_value(std::string_view text) {
       refuse_value("steer", kForm, text);
     }
   }
-  if (!has_layer || steer.file.empty()) refuse_value("steer", kForm, text);
+  if (std::ranges::find(keys, "layer") == keys.end() || steer.file.empty())
+    refuse_value("steer", kForm, text);
   return steer;
 }
 

@@ -105,6 +105,9 @@ void check_prompt_options(const Options& options) {
   if (options.tokens.empty() == !options.question)
     throw Error(ErrorKind::usage, fmt::format("wanted --tokens or --prompt{}, and one alone",
                                               options.mode == Mode::probe ? " or --stimuli" : ""));
+  if (options.hash_model && (!options.question || options.out.empty()))
+    throw Error(ErrorKind::usage,
+                "--record-model-sha256: the metadata that has it is written with --prompt and --out");
 }
 
 void tool_logits(const Options& options, Output& out) {
@@ -115,6 +118,10 @@ void tool_logits(const Options& options, Output& out) {
   PromptText prompt;
   if (options.question || options.top != 0) tokenizer = read_tokenizer(*file);
   if (options.question) prompt = read_prompt(*tokenizer, *options.question, options.special);
+  if (options.question && !options.out.empty()) {
+    refuse_existing(options.out, options.force);
+    refuse_existing(beside(options.out, "_metadata.json"), options.force);
+  }
   const RunningModel model = open_for_prompt(options, options.question ? &prompt : nullptr);
   Session& session = *model.session;
   if (options.question) {

@@ -45,24 +45,26 @@ void write_weights(const Options& options, const std::string& path, Session& ses
   out.finish();
 }
 
-// Writes what one stage has at these tokens. Returns the file's name.
-std::string write_stage(const Options& options, Stage stage, const RunningModel& model,
-                        const PromptText& prompt, const std::vector<size_t>& tokens) {
-  const std::string path =
-      options.what.size() == 1 ? options.out : beside(options.out, fmt::format("_{}.npy", name_of(stage)));
+// The file for one stage.
+std::string path_of(const Options& options, Stage stage) {
+  return options.what.size() == 1 ? options.out : beside(options.out, fmt::format("_{}.npy", name_of(stage)));
+}
+
+// Writes what one stage has at these tokens.
+void write_stage(const Options& options, Stage stage, const std::string& path, const RunningModel& model,
+                 const PromptText& prompt, const std::vector<size_t>& tokens) {
   const ProbeShape shape = shape_of(model.engine->model(), options.layers.first, end_layer_of(options));
   if (stage == Stage::weights) {
     if (shape.n_layers != 1)
       throw Error(ErrorKind::usage, "what: weights are those of one layer, as in --layers 3");
     write_weights(options, path, *model.session, prompt.ids, shape.first_layer);
-    return path;
+    return;
   }
   RowKeeper keeper(stage, shape);
   keeper.read(*model.session, prompt.ids, false);
   NpyFile out(path, {.overwrite = options.force}, {shape.n_layers, keeper.width()});
   out.write(keeper.mean_of(tokens));
   out.finish();
-  return path;
 }
 
 void describe(const Options& options, Stage stage, const std::string& path, const RunningModel& model,
@@ -91,9 +93,15 @@ void probe_one(const Options& options) {
   }
   const ProbePosition position = ProbePosition::read(options.positions[0]);
   const std::vector<size_t> tokens = position.tokens_of(prompt, "", "");
+  for (const Stage stage : options.what) {
+    const std::string path = path_of(options, stage);
+    refuse_existing(path, options.force);
+    if (options.question) refuse_existing(beside(path, "_metadata.json"), options.force);
+  }
   const RunningModel model = open_for_prompt(options, &prompt);
   for (const Stage stage : options.what) {
-    const std::string path = write_stage(options, stage, model, prompt, tokens);
+    const std::string path = path_of(options, stage);
+    write_stage(options, stage, path, model, prompt, tokens);
     if (options.question) describe(options, stage, path, model, *tokenizer, prompt, tokens);
   }
 }

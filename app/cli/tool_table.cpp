@@ -102,7 +102,7 @@ constexpr OptionRow kSpecial = {.flags = "--special",
                                 .read = [](Options& o, View v) { o.special = on_or_off("special", v); }};
 constexpr OptionRow kHashModel = {
     .flags = "--record-model-sha256",
-    .help = "also hash the whole model file for the metadata",
+    .help = "also hash the whole model file for the metadata, which --tokens has none of",
     .read = [](Options& o, View v) { o.hash_model = on_or_off("record-model-sha256", v); }};
 constexpr OptionRow kJson = {.flags = "--json",
                              .help = "print one JSON object",
@@ -144,8 +144,7 @@ const OptionRow kProbeRows[] = {
      .help =
          "what is looked at: residual (after the block), attention and ffn (what they add to it), qkv, query "
          "(after RoPE), heads, input (of attention), or weights (of attention in one layer, [n_head, "
-         "n_tokens, "
-         "n_tokens]) (residual); several of one prompt are written as OUT_STAGE.npy",
+         "n_tokens, n_tokens]) (residual); several of one prompt are written as OUT_STAGE.npy",
      .read = [](Options& o, View v) { o.what = stage_values("what", v); }},
     {.flags = "--layers",
      .value = "A-B",

@@ -1,4 +1,6 @@
 // Numbers of a model file's metadata, each in its own type.
+//
+// Thread rule: a free function; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +11,7 @@
 namespace bitnet {
 
 // Gives the value to `take`, a function of any type of number, and says true; false if it is no number (a
-// boolean is none).
+// boolean is none). Requires: `value` was read from a file that is still open, as in Checkpoint::metadata().
 template <typename Take>
 bool take_number(const GgufValue& value, const Take& take) {
   const auto as = [&]<typename T>(T number) {

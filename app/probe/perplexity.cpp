@@ -10,6 +10,8 @@
 namespace bitnet {
 namespace {
 
+constexpr uint32_t kLeastWindow = 4;  // tokens
+
 // -log p of the token `id` after these logits. Throws Error(runtime) if it is not a number.
 double nll_of(std::span<const float> logits, int32_t id) {
   const double largest = *std::ranges::max_element(logits);
@@ -50,7 +52,11 @@ double Perplexity::standard_error() const {
 Perplexity measure_perplexity(Session& session, const std::vector<int32_t>& ids, uint32_t window,
                               uint32_t stride, uint32_t limit, int32_t bos,
                               const std::function<void(const Perplexity&, uint64_t)>& on_window) {
-  if (window < 4 || ids.size() < (stride == 0 ? window : 2))
+  if (window < kLeastWindow)
+    throw Error(ErrorKind::usage,
+                fmt::format("perplexity: a window of {} tokens is too short; --ctx takes {} and more", window,
+                            kLeastWindow));
+  if (ids.size() < (stride == 0 ? window : 2))
     throw Error(ErrorKind::usage,
                 fmt::format("perplexity: the text has {} tokens, a window {}", ids.size(), window));
   if (stride > window)

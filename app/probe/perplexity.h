@@ -26,7 +26,8 @@ struct Perplexity {
 };
 
 // `ids` begin with BOS where the vocabulary adds it, which `bos` is then; otherwise -1. limit: windows, 0:
-// all. Throws Error(usage) where the text is shorter than a window. on_window is called behind each.
+// all. Throws Error(usage) where the text is shorter than a window, or a window than 4 tokens. on_window is
+// called behind each.
 Perplexity measure_perplexity(Session& session, const std::vector<int32_t>& ids, uint32_t window,
                               uint32_t stride, uint32_t limit, int32_t bos,
                               const std::function<void(const Perplexity&, uint64_t n_windows)>& on_window);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -23,7 +22,6 @@ namespace bitnet {
 namespace {
 
 using nlohmann::ordered_json;
-namespace fs = std::filesystem;
 
 // A stimulus under one template, with the tokens that each position looks at.
 struct Row {
@@ -63,12 +61,10 @@ void refuse_doubles(const ProbeJob& job) {
         throw Error(ErrorKind::usage, fmt::format("{} would be written twice", printable(output.path)));
 }
 
-void refuse_existing(const std::vector<Target>& outputs) {
+void refuse_outputs_there(const std::vector<Target>& outputs) {
   for (const Target& output : outputs)
     for (const char* ending : {".npy", "_metadata.json", "_correctness.json"})
-      if (std::error_code unknown; fs::exists(beside(output.path, ending), unknown))
-        throw Error(ErrorKind::runtime, fmt::format("{}: is there already; --force overwrites it",
-                                                    printable(beside(output.path, ending))));
+      refuse_existing(beside(output.path, ending), false);
 }
 
 // Whether this has what TemplateProbe says of a stimulus.
@@ -116,7 +112,7 @@ class TemplateProbe {
   void check() {
     const bool goes_on = Journal::is_there(part_path(), job_text());
     may_overwrite_ = job_.overwrite || goes_on;
-    if (!may_overwrite_) refuse_existing(outputs_of(job_, name_));
+    if (!may_overwrite_) refuse_outputs_there(outputs_of(job_, name_));
     if (!goes_on) Journal::make_room(part_path(), job_text(), job_.overwrite);
   }
 

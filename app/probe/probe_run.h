@@ -27,8 +27,8 @@ struct ProbeJob {
   uint32_t generate = 16;  // tokens
   uint32_t limit = 0;      // stimuli; 0: all
   bool special = false, reuse = true, hash_model = false, overwrite = false;
-  std::string
-      out;  // DIR/NAME.npy; with several templates or positions DIR/NAME_TEMPLATE_POSITION_activations.npy
+  // DIR/NAME.npy; with several templates or positions DIR/NAME_TEMPLATE_POSITION_activations.npy
+  std::string out;
 };
 
 // A model as the tools of this room use it.

@@ -5,11 +5,15 @@
 #include <filesystem>
 
 #include "app/base/clock.h"
+#include "app/base/places.h"
 #include "app/base/sha256.h"
 #include "app/model/gguf_number.h"
+#include "engine/error.h"
 
 namespace bitnet {
 namespace {
+
+namespace fs = std::filesystem;
 
 using nlohmann::ordered_json;
 
@@ -85,8 +89,20 @@ ordered_json token_audit(const Checkpoint& file, const Tokenizer& tokenizer, con
 int64_t unix_seconds() { return now_milliseconds() / 1000; }
 
 std::string beside(const std::string& path, const std::string& ending) {
-  const std::filesystem::path file(path);
+  const fs::path file(path);
   return (file.parent_path() / (file.stem().string() + ending)).string();
+}
+
+void refuse_existing(const std::string& path, bool overwrite) {
+  std::error_code unknown;
+  const fs::path file = expand_home(path);
+  const fs::file_status target = fs::status(file, unknown);
+  if (overwrite || fs::is_fifo(target) || fs::is_character_file(target)) return;  // these are written into
+  if (fs::exists(fs::symlink_status(file, unknown)))
+    throw Error(
+        ErrorKind::runtime,
+        fmt::format("{}: {}", printable(path),
+                    fs::is_directory(target) ? "is a folder" : "is there already; --force overwrites it"));
 }
 
 std::string json_text(const ordered_json& value) {

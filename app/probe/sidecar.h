@@ -32,6 +32,9 @@ int64_t unix_seconds();
 // "a/b.npy" -> "a/b_metadata.json"
 std::string beside(const std::string& path, const std::string& ending);
 
+// Throws Error(runtime) where this file is there already and `overwrite` does not allow another in its place.
+void refuse_existing(const std::string& path, bool overwrite);
+
 std::string json_text(
     const nlohmann::ordered_json& value);  // with line ends; bytes that are no UTF-8 are replaced
 

@@ -75,10 +75,15 @@ PullSource find_on_hub(ModelName name, PullWatcher& watcher) {
                 fmt::format("{} has several GGUF files; name one, such as {}/{} (there are {})", repo, repo,
                             printable(models.front(), kMostName), names_of(models)));
   }
-  if (!parse_model_name(fmt::format("{}/{}", repo, name.file)) ||
-      std::find(models.begin(), models.end(), name.file) == models.end()) {
+  if (std::find(models.begin(), models.end(), name.file) == models.end()) {
     fail_pull(
         fmt::format("{} has no file {}; it has {}", repo, printable(name.file, kMostName), names_of(models)));
+  }
+  if (!parse_model_name(fmt::format("{}/{}", repo, name.file))) {
+    fail_pull(fmt::format(
+        "{}: its file {} is not pulled, because of its name: only letters, digits, '.', '_' and '-' "
+        "are taken, and at most 200 of them",
+        repo, printable(name.file, kMostName)));
   }
   PullSource source{fmt::format("{}/{}/resolve/main/{}", hub_endpoint(), repo, name.file), place_of(name), "",
                     0, true};

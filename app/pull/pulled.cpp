@@ -143,7 +143,7 @@ std::string find_pulled(const ModelName& name) {
   std::vector<std::string> files;
   for (fs::recursive_directory_iterator at(place, ignored), end; !ignored && at != end;
        at.increment(ignored)) {
-    if (at->is_regular_file(ignored)) files.push_back(fs::relative(at->path(), place, ignored).string());
+    if (at->is_regular_file(ignored)) files.push_back(at->path().lexically_relative(place).string());
   }
   const std::string chosen = choose_gguf(files);
   return chosen.empty() ? "" : (place / chosen).string();

@@ -162,8 +162,8 @@ using Byte16 = uint8_t __attribute__((vector_size(16)));
 
 using RowFloats = void (*)(const std::byte* row, uint32_t n, float* out);
 
-// The loops of one instruction set. n and n_in are multiples of 128 where codes
-// of trits are concerned, of 64 in int8_rows, and of 16 elsewhere, except where it says otherwise.
+// The loops of one instruction set. n and n_in are multiples of 128 where codes of trits are concerned, of 64
+// in int8_rows, and of 16 elsewhere, except where it says otherwise.
 struct CpuKernels {
   const char* name;
   Layout group_layout = Layout::groups16;  // or fives16: what group_rows and unpack_bands read

@@ -82,8 +82,8 @@ struct ShortlistedHead {
   const CpuBuffer* logits;  // [tokens][rows]
   const Buffer* vectors;
   std::shared_ptr<CpuProgram> full;
-  std::shared_ptr<CpuProgram>
-      rescore;                   // computes from the table the rows that may reach the border of `token`
+  // Computes from the table the rows that may reach the border of `token`.
+  std::shared_ptr<CpuProgram> rescore;
   bool wanted_whole = false;     // the program itself reads all logits
   bool was_shortlisted = false;  // in the last run
   uint32_t token = 0;

@@ -31,7 +31,6 @@ struct BlockType {
 const BlockType* find_block_type(TensorType type);  // nullptr where the type is none of these
 
 // The same of a type that is one of these.
-inline uint32_t bits_of(TensorType type) { return find_block_type(type)->bits; }
 inline bool has_min(TensorType type) { return find_block_type(type)->has_min; }
 
 // A row of n inputs: codes [n], and d and m [n / unit]; m is not touched where the type has none. d * code -

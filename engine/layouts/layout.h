@@ -29,11 +29,10 @@ enum class Layout {
   // has what they mean. `blocks` is for Vulkan: pack_blocks.h.
   blocks,
   // For the CPU, sixteen rows side by side (pack_blocks16.h): [ceil(rows / 16)][n_in / unit][words][16
-  // rows][4 bytes]; a code has the type's offset added to it. With 8 bits byte b of word k holds element 4 k
-  // +
-  // b of the unit. With fewer, byte b of word k holds the low four bits of element 8 k + b and, above them,
-  // of 8 k + 4 + b, and byte b of one more word holds what is above four bits of the elements 4 k + b, at
-  // shift k (5 bits) or 2 k (6). The scales are F16 [ceil(rows / 16)][n_in / 32][16 rows]; in the K types
+  // rows][4 bytes]; a code has the type's offset added to it. With 8 bits byte b of word k holds element
+  // 4 k + b of the unit. With fewer, byte b of word k holds the low four bits of element 8 k + b and, above
+  // them, of 8 k + 4 + b, and byte b of one more word holds what is above four bits of the elements 4 k + b,
+  // at shift k (5 bits) or 2 k (6). The scales are F16 [ceil(rows / 16)][n_in / 32][16 rows]; in the K types
   // they are for each 256 inputs F16 d [16 rows] and dmin [16 rows], and for each unit a byte of its step [16
   // rows] and of its min_step [16 rows]. Q6_K has no minima. Rows past the end have scales of 0.
   blocks16,

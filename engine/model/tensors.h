@@ -23,8 +23,7 @@ namespace bitnet {
 [[noreturn]] void fail_as_unlike(const Checkpoint& file, const GgufTensor& first, const GgufTensor& other);
 
 // The tensors of one block, or those outside of blocks where `block` is not given. A name is without "blk.N."
-// and
-// ".weight"; a full name is whole.
+// and ".weight"; a full name is whole.
 class Tensors {
  public:
   explicit Tensors(const Checkpoint& file) : file_(file) {}

@@ -1,3 +1,6 @@
+// A quotient rounded up: how many workgroups, words or rows a count takes.
+//
+// Thread rule: a free function; any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// How an embedding and an LM head get onto a device.
 #include <fmt/format.h>
 
 #include "engine/layouts/i2s.h"

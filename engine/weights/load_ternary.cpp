@@ -1,3 +1,4 @@
+// How ternary matrices get onto a device.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// Rows of quantised dense types, from how the file has them to how a device wants them.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -48,6 +48,16 @@ TEST(JsonReader, WhatIsWrongIsSaidInTheSameWordsWhetherNamesMayStandTwiceOrNot) 
   }
 }
 
+TEST(JsonReader, NothingBehindANulByteIsLeftUnread) {
+  const std::string_view text("[1]\0,2]", 7), in_a_string("[\"a\0b\"]", 7);
+  EXPECT_EQ(refusal(text, {}), "not JSON: a NUL byte, at byte 4");
+  EXPECT_THAT(refusal(in_a_string, {}), HasSubstr("not JSON: "));
+  for (const std::string_view wrong :
+       {text, in_a_string, std::string_view("[1]\0", 4), std::string_view("\0", 1)})
+    EXPECT_FALSE(is_json(wrong)) << wrong;
+  EXPECT_EQ(read_json(R"(["a\u0000b"])")[0].get<std::string>(), std::string("a\0b", 3));
+}
+
 TEST(JsonReader, LimitsAreCheckedBeforeAnythingIsParsed) {
   EXPECT_THAT(refusal("[[[", {.depth = 2}), HasSubstr("nested more than 2 levels deep, at byte 3"));
   EXPECT_THAT(refusal("[1,2,3", {.values = 3}), HasSubstr("more than 3 values"));

@@ -231,39 +231,40 @@ TEST(Placement, ExpertsThatDoNotAllFitGetPlacesInEachMatrix) {
 
 // Of its own memory and of the computer's a driver gives a device only so much; the rest stays in the file.
 TEST(Placement, WhatADriverHasNoMemoryForStaysInTheFile) {
-  constexpr uint64_t kGiga = 1 << 30;
-  const std::vector<GgufTensor> tensors(10);
+  constexpr uint64_t kGiga = 1 << 30, kPiece = kGiga / 4;
+  constexpr uint32_t kPieces = 40;
+  const std::vector<GgufTensor> tensors(kPieces);
   MemoryPlan plan;
-  for (uint32_t i = 0; i < 10; ++i)
+  for (uint32_t i = 0; i < kPieces; ++i)
     plan.pieces.push_back({.kind = feed_forward,
                            .layer = i,
-                           .bytes = kGiga,
-                           .read = kGiga,
+                           .bytes = kPiece,
+                           .read = kPiece,
                            .tensor = &tensors[i],
-                           .file_bytes = kGiga});
+                           .file_bytes = kPiece});
   DeviceInfo device;
   device.unified = true;
-  device.free_bytes = 10 * kGiga;
+  device.free_bytes = kPieces * kPiece;
   const Placement unified = place_model(plan, device, {});
   EXPECT_LT(unified.on_device + unified.for_reading, device.free_bytes);
   EXPECT_GT(unified.in_file, 0U);
   EXPECT_EQ(unified.in_host, 0U);
-  EXPECT_EQ(place_model(plan, device, {.ram = 8 * kGiga}).in_host, 0U);
 
   device.unified = false;
-  device.free_bytes = 2 * kGiga + kGiga / 2;
-  EXPECT_EQ(place_model(plan, device, {}).in_host, 8 * kGiga);  // nothing is known of the computer's
-  device.free_host_bytes = 9 * kGiga;
+  device.free_bytes = 10 * kPiece;
+  constexpr uint64_t kOthers = (kPieces - 9) * kPiece;        // a margin is left
+  EXPECT_EQ(place_model(plan, device, {}).in_host, kOthers);  // nothing is known of the computer's
+  device.free_host_bytes = 20 * kPiece;
   const Placement both = place_model(plan, device, {});
-  EXPECT_EQ(both.on_device, 2 * kGiga);
+  EXPECT_EQ(both.on_device, 9 * kPiece);
   EXPECT_LT(both.in_host + both.for_reading, device.free_host_bytes);
   EXPECT_GT(both.in_host, 0U);
   EXPECT_GT(both.in_file, 0U);
-  EXPECT_EQ(place_model(plan, device, {.ram = 20 * kGiga}).in_host, 8 * kGiga);  // as somebody wants it
+  EXPECT_EQ(place_model(plan, device, {.ram = kOthers}).in_host, kOthers);  // as somebody wants it
 
   device.software = true;
   device.unified = true;
-  EXPECT_EQ(place_model(plan, device, {}).on_device, 10 * kGiga);
+  EXPECT_EQ(place_model(plan, device, {}).on_device, kPieces * kPiece);
 }
 
 TEST(Placement, SizesAreNamedAsOptionsTakeThemAndRoundedUp) {

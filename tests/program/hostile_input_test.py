@@ -160,6 +160,15 @@ class HostileInput(unittest.TestCase):
         many = "{%s}" % ",".join(f'"key{i}":0' for i in range(2_000_000))
         self.assert_refused(run(PROGRAM, "import", write("many.json", many)), 1, "more than 256 names")
 
+    def test_nothing_behind_a_nul_byte_is_left_unread(self):
+        self.store()
+        whole = json.dumps(self.exported())
+        for text in (whole + "\0", whole + "\0[", whole[:1] + "\0" + whole[1:], whole.replace("Hello!", "Hel\0lo!", 1)):
+            self.assert_refused(run(PROGRAM, "import", write("nul.json", text)), 1, "not JSON")
+        self.assertEqual(len(run(PROGRAM, "list")[1].splitlines()), 1)
+        messages = json.dumps([{"role": "user", "content": "Hello!"}]).encode()
+        self.assert_refused(run(PROGRAM, "render", MODEL, text=messages + b"\0, and more"), 2, "not JSON: a NUL byte, at byte 40")
+
     def test_deep_json_is_refused_in_an_import(self):
         self.store()
         whole = self.exported()

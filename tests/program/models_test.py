@@ -130,6 +130,19 @@ class Models(unittest.TestCase):
         self.assertFalse(os.path.lexists(KEPT + "/hub/another"))
         self.assertTrue(os.path.exists(MINE + "/small.gguf"))
 
+    def test_a_link_is_found_by_the_name_that_is_listed(self):
+        with open(MINE + "/blob", "wb") as file:  # as a cache of the hub has it
+            file.write(self.content)
+        os.makedirs(KEPT + "/hub/some/repo")
+        link = KEPT + "/hub/some/repo/z.gguf"
+        os.symlink(MINE + "/blob", link)
+        self.assertIn("some/repo/z.gguf", [model["name"] for model in self.models()["here"]])
+        for name in ("some/repo", "some/repo/z.gguf"):
+            self.assertIn(link, self.run_program("info", name))
+        self.assertEqual(self.run_program("rm", "some/repo", "--yes"), link + "\n")
+        self.assertFalse(os.path.lexists(KEPT + "/hub/some"))
+        self.assertTrue(os.path.exists(MINE + "/blob"))
+
     def test_a_pull_that_was_begun(self):
         stall = threading.Event()
         self.server.plan = [{"content": self.content, "cut_after": 70000, "stall": stall}]

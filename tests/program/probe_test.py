@@ -92,6 +92,31 @@ class ProbeTest(ProgramCase):
             self.assertEqual(row["predicted_id"], top["top"][0]["id"])
             self.assertEqual(row["correct"], row["generated_exact_match"] or row["generated_contains_match"])
 
+    def test_what_would_take_the_place_of_a_file_is_refused_before_anything_is_written(self):
+        for command, name in (("logits", "z.npy"), ("probe", "z.npy"), ("probe", "z_ffn.npy")):
+            more = ("--what", "residual,ffn") if name == "z_ffn.npy" else ()
+            about = name[:-len(".npy")] + "_metadata.json"
+            for there_already in (name, about):
+                with open(there(there_already), "w") as file:
+                    file.write("mine")
+                line = (command, TALKING, "--prompt", "A star", *more, "--out", "z.npy")
+                self.assertIn(there_already + ": is there already; --force overwrites it", self.done(*line, code=1))
+                self.assertEqual([n for n in os.listdir(FOLDER) if n.startswith("z")], [there_already])
+                self.assertEqual(contents(there_already), b"mine")
+                self.done(*line, "--force")
+                self.assertEqual(sidecar(about)["output_path"], name)
+                for written in os.listdir(FOLDER):
+                    if written.startswith("z"):
+                        os.remove(there(written))
+
+    def test_a_hash_of_the_model_is_for_what_has_metadata(self):
+        self.done("logits", TALKING, "--prompt", "A star", "--out", "l.npy", "--record-model-sha256")
+        self.assertEqual(sidecar("l_metadata.json")["model_sha256"], sha256(TALKING))
+        for line in (("logits", TALKING, "--tokens", "1", "--out", "x.npy"), ("probe", TALKING, "--tokens", "1", "--out", "x.npy"),
+                     ("logits", TALKING, "--prompt", "A star", "--top", "1")):
+            self.assertIn("with --prompt and --out", self.done(*line, "--record-model-sha256", code=2))
+        self.assertFalse(os.path.exists(there("x.npy")))
+
     def test_positions_are_the_tokens_of_their_labels(self):
         self.probe("--stimuli", "s.json", "--template", "b", "--position", "last,root,pattern,prompt_mean,mean,1,-2",
                    "--out", "m.npy", "--generate", "0")
@@ -284,6 +309,12 @@ class ProbeTest(ProgramCase):
             error = np.exp(np.mean(wanted)) * np.std(wanted) / np.sqrt(len(wanted) - 1)
             self.assertAlmostEqual(found["standard_error"] / error, 1, places=4)
 
+    def test_a_window_has_four_tokens_at_least(self):
+        with open(there("t.txt"), "w") as file:
+            file.write("word " * 40)
+        self.assertIn("--ctx takes 4 and more", self.done("perplexity", TALKING, "t.txt", "--ctx", "3", code=2))
+        self.assertIn("windows of 4", self.done("perplexity", TALKING, "t.txt", "--ctx", "4", "--limit", "2"))
+
     def test_interventions_change_what_they_say_and_nothing_else(self):
         prompt = ("--prompt", "User: What is the capital of France?<|eot_id|>Assistant: ", "--special")
         vector = np.random.default_rng(1).standard_normal(512)
@@ -306,6 +337,7 @@ class ProbeTest(ProgramCase):
         np.save(there("nan.npy"), np.full(512, np.nan))
         np.save(there("rows.npy"), np.ones((2, 256)))
         for wrong in ("--steer=layer=1,file=nan.npy", "--steer=layer=1,file=rows.npy", "--steer=layer=99,file=v.npy", "--steer=layer=1", "--steer=layer=1,file=none.npy",
+                      "--steer=layer=1,layer=2,file=v.npy,scale=1", "--steer=layer=1,file=v.npy,file=nan.npy",
                       "--ablate-head=3", "--ablate-head=0:99"):
             self.probe(*prompt, wrong, "--out", "x.npy", code=2)
 

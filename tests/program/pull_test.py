@@ -211,7 +211,7 @@ class Pull(unittest.TestCase):
         self.server.api = {"files": ["README.md"]}
         self.assert_refused(self.pull(), 1, "no GGUF")
         self.server.api = {"files": ["../../../evil.gguf"]}
-        self.assertEqual(self.pull()[0], 1)
+        self.assert_refused(self.pull(), 1, "../../../evil.gguf is not pulled, because of its name")
         self.assertFalse(os.path.exists(f"{KEPT}/hub/evil.gguf"))
 
     def test_an_address(self):

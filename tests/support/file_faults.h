@@ -1,6 +1,5 @@
 // Reads of files that fail where a test wants it: the linker puts file_faults.cpp before pread of the C
-// library
-// (--wrap, see CMakeLists.txt). Mapped files are read without it.
+// library (--wrap, see CMakeLists.txt). Mapped files are read without it.
 //
 // Thread rule: any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// The value of an expression of a template.
 #include "evaluator.h"
 
 namespace bitnet::jinja {

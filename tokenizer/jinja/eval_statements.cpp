@@ -1,3 +1,4 @@
+// What a statement of a template does, and what it prints.
 #include "evaluator.h"
 #include "loop.h"
 

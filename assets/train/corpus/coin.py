@@ -8,7 +8,6 @@ falcon ash cedar willow rowan heather ivy jasmine violet daisy poppy rose lily a
 captain major duke prince baron king marshal hunter fisher carter mason baker cook potter miller smith taylor archer piper rocket comet galaxy saturn mercury nova
 orion luna apollo pixel byte widget gadget turbo noodle pretzel muffin cupcake peanut walnut almond mango kiwi berry peach plum cherry apricot papaya teapot
 pudding crumble jelly toffee caramel mocha latte espresso truffle nugget bubbles whiskers boots mittens patch spot stripe freckles dimples giggles wiggles""".split()
-VOWELS = "aeiou"
 
 
 def word(t):

@@ -151,8 +151,6 @@ def entries(text, kind):
 
 ENTRIES = entries(COMMANDS, "command") * 2 + entries(KEYS, "key") + entries(OPTIONS, "option") + entries(SUBCOMMANDS, "call")
 WORDS = lines(WORDS)
-LOOK = {"command": "{Type|Use|Use the command} $n[, please]|The command is $n|With $n", "key": "Press $n|With the key $n|$n does that",
-        "option": "Start bitnet-chat with $n|Use the option $n", "call": "Run: $n|In the shell, run $n"}
 
 
 def command(t):
