@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <stdexcept>
@@ -100,9 +99,9 @@ bool ModelSwitch::stop_pull() {
 }
 
 void ModelSwitch::take_pull() {
-  uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = read(wake_.fd, &count, sizeof count);
-  if (!pull_ || got != static_cast<ssize_t>(sizeof count)) return;
+  eventfd_t count = 0;
+  const bool has_news = eventfd_read(wake_.fd, &count) == 0;
+  if (!pull_ || !has_news) return;
   if (const BackgroundPull::State state = pull_->state(); state.ended) end_pull(state);
   reporter_.send_status();
 }

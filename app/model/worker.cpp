@@ -123,8 +123,8 @@ void Worker::ask_reopening(Reopening wanted) {
 }
 
 std::vector<WorkerEvent> Worker::take() {
-  uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = read(wake_fd_, &count, sizeof count);
+  eventfd_t count = 0;
+  eventfd_read(wake_fd_, &count);
   std::vector<WorkerEvent> taken;
   {
     const std::lock_guard lock(mutex_);
@@ -142,8 +142,7 @@ void Worker::push(WorkerEvent event) {
     if (quit_) return;
     events_.push_back(std::move(event));
   }
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof one);
+  eventfd_write(wake_fd_, 1);
 }
 
 bool Worker::stop_asked(uint64_t job) const { return quit_ || interrupted_up_to_ >= job; }

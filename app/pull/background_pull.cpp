@@ -1,6 +1,6 @@
 #include "background_pull.h"
 
-#include <unistd.h>
+#include <sys/eventfd.h>
 
 #include <exception>
 #include <utility>
@@ -51,10 +51,7 @@ BackgroundPull::State BackgroundPull::state() const {
   return state_;
 }
 
-void BackgroundPull::wake() const {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof one);
-}
+void BackgroundPull::wake() const { eventfd_write(wake_fd_, 1); }
 
 void BackgroundPull::run() {
   const SignalStack signal_stack;

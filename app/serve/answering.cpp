@@ -15,14 +15,11 @@ Answering::Answering(AskedFor asked_for)
 
 Answering::~Answering() { close(wake_fd_); }
 
-void Answering::wake() const {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof one);
-}
+void Answering::wake() const { eventfd_write(wake_fd_, 1); }
 
 Answering::News Answering::take() {
-  uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = read(wake_fd_, &count, sizeof count);
+  eventfd_t count = 0;
+  eventfd_read(wake_fd_, &count);
   const std::lock_guard lock(mutex_);
   return std::exchange(news_, {});
 }

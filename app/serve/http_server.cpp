@@ -129,8 +129,7 @@ void HttpServer::run() {
 
 void HttpServer::stop() {
   stopped_ = true;
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(closing_fd_, &one, sizeof one);
+  eventfd_write(closing_fd_, 1);
   // Refuses those who come now. It is closed later, because run() may still have it, and because httplib ends
   // streams, without their last events, once it has no socket.
   shutdown(svr_sock_, SHUT_RDWR);

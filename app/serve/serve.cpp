@@ -62,13 +62,10 @@ ServedModel served(const Scheduler::Model& model, ChatSettings settings) {
 struct Wake {
   Wake() : descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
   ~Wake() { close(descriptor); }
-  void operator()() const {
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(descriptor, &one, sizeof one);
-  }
+  void operator()() const { eventfd_write(descriptor, 1); }
   void clear() const {
-    uint64_t count = 0;
-    [[maybe_unused]] const ssize_t got = read(descriptor, &count, sizeof count);
+    eventfd_t count = 0;
+    eventfd_read(descriptor, &count);
   }
   const int descriptor;
 };

@@ -41,9 +41,6 @@ Turns::Turn::Turn(Turns& turns, const Connection& connection) : turns_(turns) {
   } while (!take_one(turns_.free_fd_));
 }
 
-Turns::Turn::~Turn() {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(turns_.free_fd_, &one, sizeof one);
-}
+Turns::Turn::~Turn() { eventfd_write(turns_.free_fd_, 1); }
 
 }  // namespace bitnet

@@ -297,18 +297,12 @@ class DeltaChains : public Kernels {
     if (rotated) m.rotation = random_rotation(*backend, n_in, rng);
     return m;
   }
-  std::vector<float> random(size_t n, float mean = 0, float size = 1) {
-    std::normal_distribution<float> normal(mean, size);
-    std::vector<float> values(n);
-    for (float& v : values) v = normal(rng);
-    return values;
-  }
   Matrix floats(uint32_t rows) {  // one part F32 and one BF16
     Matrix m;
     m.n_in = kEmbd;
     m.layout = Layout::floats;
     m.input = Input::float_row;
-    const std::vector<float> w = random(size_t{rows} * kEmbd, 0, 0.05F);
+    const std::vector<float> w = normal_floats(size_t{rows} * kEmbd, rng, 0, 0.05F);
     std::vector<uint16_t> half(w.size());
     for (size_t i = 0; i < w.size(); ++i)
       half[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(w[i]) >> 16);
@@ -328,11 +322,12 @@ class DeltaChains : public Kernels {
     l.qkvz = groups(kEmbd, {s.channels(), s.inner()});
     l.gates = float_gates ? floats(s.n_head_v) : groups(kEmbd, {s.n_head_v, s.n_head_v});
     l.out = groups(s.inner(), {kEmbd});
-    l.norm = rms_of(put(*backend, random(kEmbd, 1, 0.2F)), 1e-5F);
-    std::vector<float> decay = random(s.n_head_v);
+    l.norm = rms_of(put(*backend, normal_floats(kEmbd, rng, 1, 0.2F)), 1e-5F);
+    std::vector<float> decay = normal_floats(s.n_head_v, rng);
     for (float& d : decay) d = -std::exp(d);
-    l.input = {put(*backend, random(size_t{s.channels()} * s.n_conv)), put(*backend, random(s.n_head_v)),
-               put(*backend, decay), rms_of(put(*backend, random(s.head_dim, 1, 0.2F)), kEpsilon)};
+    l.input = {put(*backend, normal_floats(size_t{s.channels()} * s.n_conv, rng)),
+               put(*backend, normal_floats(s.n_head_v, rng)), put(*backend, decay),
+               rms_of(put(*backend, normal_floats(s.head_dim, rng, 1, 0.2F)), kEpsilon)};
     l.state = {put(*backend, std::vector<float>(2 * size_t{s.n_conv - 1} * s.channels())),
                put(*backend, std::vector<float>(2 * size_t{s.inner()} * s.head_dim))};
     return l;
@@ -408,7 +403,7 @@ TEST_P(DeltaChains, AChainWithDeltaNetsHasTheBitsOfABatch) {
     rotated = is_rotated;
     std::vector<Step> layers;
     for (int i = 0; i < 2; ++i) layers.push_back(step(shape, float_gates));
-    const std::vector<float> x = random(6 * kEmbd);
+    const std::vector<float> x = normal_floats(6 * kEmbd, rng);
     const std::vector<float> whole = run_layers(layers, shape, x, 6);
     for (const float v : whole) ASSERT_TRUE(std::isfinite(v));
     EXPECT_EQ(run_layers(layers, shape, x, 1), whole);

@@ -41,13 +41,6 @@ class DenseKernels : public Kernels {
     return v.subgroup_size == 0 || v.subgroup_size > 16 || !subgroups_matter;
   }
 
-  std::vector<float> product(const Matrix& w, const Quantised& q, Out::Kind kind, Act act, uint32_t n) {
-    const size_t n_out = kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
-    const BufferPtr y = put(*backend, std::vector<float>(n * n_out, 4.0F));
-    run(*backend, [&](Recorder& r) { r.product(w, q, {*y, kind, act}, n); });
-    return get<float>(*backend, *y, n * n_out);
-  }
-
   // Few tokens have the bits of many, wherever results go.
   void expect_equal_batches(Matrix w, const Quantised& q, uint32_t n) {
     w.bias = put(*backend, normal_floats(w.rows(), rng));

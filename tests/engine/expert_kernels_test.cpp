@@ -60,12 +60,6 @@ struct Stack {
 
 class ExpertKernels : public Kernels {
  protected:
-  std::vector<float> random(size_t n) {
-    std::normal_distribution<float> normal;
-    std::vector<float> values(n);
-    for (float& v : values) v = normal(rng);
-    return values;
-  }
   Picked picked(const std::vector<float>& logits) {
     const size_t pairs = logits.size() / kExperts * kUsed;
     return {kExperts,
@@ -110,7 +104,7 @@ class ExpertKernels : public Kernels {
 TEST_P(ExpertKernels, TheLikeliestAreChosen) {
   for (const Routing routing :
        {Routing{}, Routing{true, true, 1}, Routing{false, false, 2.5F}, Routing{true, false, 1}}) {
-    std::vector<float> logits = random(40 * kExperts);
+    std::vector<float> logits = normal_floats(40 * kExperts, rng);
     logits[1] = logits[3] = logits[4] = 9;  // of equal ones the lower ids
     logits[kExperts] = logits[kExperts + 1] = logits[kExperts + 2] = logits[kExperts + 3] = 9;
     const Picked p = picked(logits);
@@ -141,7 +135,8 @@ TEST_P(ExpertKernels, TheLikeliestAreChosen) {
 TEST_P(ExpertKernels, ATokenHasWhatItsExpertsGiveAloneAndTheSameBitsInABatch) {
   constexpr uint32_t kTokens = 70;
   const Stack up(*backend, kEmbd, {kFf, kFf}, rng), down(*backend, kFf, {kEmbd}, rng);
-  const std::vector<float> x = random(kTokens * kEmbd), logits = random(kTokens * kExperts);
+  const std::vector<float> x = normal_floats(kTokens * kEmbd, rng),
+                           logits = normal_floats(kTokens * kExperts, rng);
   const Picked p = picked(logits);
   const std::vector<float> found = add(up, down, x, p);
   const auto ids = get<uint32_t>(*backend, *p.ids, kTokens * kUsed);
@@ -206,10 +201,11 @@ TEST_P(ExpertKernels, AChainWithExpertsHasTheBitsOfABatch) {
     layer.router.n_in = kWide;
     layer.router.layout = Layout::floats;
     layer.router.input = Input::float_row;
-    layer.router.parts[0] = {kAll, 0.25F, TensorType::f32, 0, put(*backend, random(kAll * kWide))};
+    layer.router.parts[0] = {kAll, 0.25F, TensorType::f32, 0,
+                             put(*backend, normal_floats(kAll * kWide, rng))};
     layer.up = of_experts(kWide, {kRows, kRows});
     layer.down = of_experts(kRows, {kWide});
-    layer.norm = {Norm::Kind::rms, put(*backend, random(kWide)), nullptr, 1e-5F};
+    layer.norm = {Norm::Kind::rms, put(*backend, normal_floats(kWide, rng)), nullptr, 1e-5F};
   }
   const Routing routing{true, true, 1.5F};
   const auto add = [&](const std::vector<float>& x) {
@@ -231,7 +227,7 @@ TEST_P(ExpertKernels, AChainWithExpertsHasTheBitsOfABatch) {
     });
     return get<float>(*backend, *on_device, x.size());
   };
-  const std::vector<float> x = random(kTokens * kWide), found = add(x);
+  const std::vector<float> x = normal_floats(kTokens * kWide, rng), found = add(x);
   for (uint32_t t = 0; t < 5 * kTokens; ++t) {
     SCOPED_TRACE(t);
     const size_t row = t % kTokens * size_t{kWide};

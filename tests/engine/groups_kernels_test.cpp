@@ -45,13 +45,6 @@ class GroupKernels : public Kernels {
     return v.as_gpu && backend->device().software &&
            (v.dot != IntegerDot::never || v.subgroup_size % 64 != 0);
   }
-
-  std::vector<float> product(const Matrix& w, const Quantised& q, Out::Kind kind, Act act, uint32_t n) {
-    const size_t n_out = kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
-    const BufferPtr y = put(*backend, std::vector<float>(n * n_out, 4.0F));
-    run(*backend, [&](Recorder& r) { r.product(w, q, {*y, kind, act}, n); });
-    return get<float>(*backend, *y, n * n_out);
-  }
 };
 
 // Powers of two as s and scales of the parts keep the last step exact, so that equality shows the integers.

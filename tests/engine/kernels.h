@@ -167,6 +167,15 @@ class Kernels : public testing::TestWithParam<Variant> {
     if (variant.dot == IntegerDot::matrix && !device.int8_matrix) GTEST_SKIP() << "the device has none";
     backend = variant.cpu_kernels.empty() ? open_vulkan(options) : open_cpu(options);
   }
+
+  // What a product gives for n tokens where there were fours before.
+  std::vector<float> product(const Matrix& w, const Quantised& q, Out::Kind kind, Act act, uint32_t n) {
+    const size_t n_out = kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
+    const BufferPtr y = put(*backend, std::vector<float>(n * n_out, 4.0F));
+    run(*backend, [&](Recorder& r) { r.product(w, q, {*y, kind, act}, n); });
+    return get<float>(*backend, *y, n * n_out);
+  }
+
   std::unique_ptr<Backend> backend;
   std::mt19937 rng{7};
 };
