@@ -102,7 +102,7 @@ constexpr OptionRow kSpecial = {.flags = "--special",
                                 .read = [](Options& o, View v) { o.special = on_or_off("special", v); }};
 constexpr OptionRow kHashModel = {
     .flags = "--record-model-sha256",
-    .help = "also hash the whole model file for the metadata, which --tokens has none of",
+    .help = "also hash the whole model file for the metadata, of which there is none with --tokens",
     .read = [](Options& o, View v) { o.hash_model = on_or_off("record-model-sha256", v); }};
 constexpr OptionRow kJson = {.flags = "--json",
                              .help = "print one JSON object",

@@ -23,13 +23,6 @@ constexpr std::chrono::milliseconds kPasteDelay{2000};  // a slow line may halt 
 constexpr size_t kReadBytes = 1 << 16;
 constexpr int kWheelLines = 3;  // to scroll by where the terminal tells of each notch of the wheel
 
-// A command that writes a file may have written it to the terminal, as /dev/stdout or /proc/self/fd/1. What
-// is on the screen then is not what we have drawn.
-bool names_device(std::string_view line) {
-  return line.starts_with('/') &&
-         (line.find("/dev/") != std::string_view::npos || line.find("/proc/") != std::string_view::npos);
-}
-
 }  // namespace
 
 void ScreenFrontEnd::read_keys() {
@@ -381,10 +374,6 @@ void ScreenFrontEnd::send_to_chat(std::string_view line) {
     if (chat_ != nullptr) chat_->submit(line);
   } catch (const Error& e) {
     error(e.what());
-  }
-  if (names_device(line)) {
-    terminal_.forget();
-    pace_.change();
   }
 }
 

@@ -214,7 +214,7 @@ _bitnet_chat() {
         '--out[.npy file]:FILE:_files'
         '--top[print the K likeliest next tokens as JSON]:K: '
         '--special[read the text of a special token as that token]'
-        '--record-model-sha256[also hash the whole model file for the metadata, which --tokens has none of]'
+        '--record-model-sha256[also hash the whole model file for the metadata, of which there is none with --tokens]'
         '--prefill[tokens per batch; 1 = one by one]:N: '
         '2:MODEL:_bitnet_chat_models'
       )
@@ -232,7 +232,7 @@ _bitnet_chat() {
         '--no-reuse[compute every prompt from its first token]'
         '--out[.npy file]:FILE:_files'
         '--special[read the text of a special token as that token]'
-        '--record-model-sha256[also hash the whole model file for the metadata, which --tokens has none of]'
+        '--record-model-sha256[also hash the whole model file for the metadata, of which there is none with --tokens]'
         '2:MODEL:_bitnet_chat_models'
       )
       ;;

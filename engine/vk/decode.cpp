@@ -257,8 +257,8 @@ void Decode::check() const {
   if (stuck == 0 && !(fails_ && chained_ && memory_)) return;
   stuck_chains_.remember();
   throw Error(ErrorKind::device, device_.info().name +
-                                     " stopped in the middle of a token; from now on its stages are "
-                                     "computed one after the other there, so try again");
+                                     " stopped in the middle of a token; for a week its stages are "
+                                     "computed one after the other there, which is slower, so try again");
 }
 
 }  // namespace bitnet::vk

@@ -1,6 +1,7 @@
 #include "stuck_chains.h"
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
 
 namespace bitnet::vk {
@@ -9,8 +10,11 @@ namespace bitnet::vk {
 static std::atomic<bool> happened_here = false;
 
 bool StuckChains::happened() const {
-  std::error_code ignored;
-  return happened_here || (!file_.empty() && std::filesystem::exists(file_, ignored));
+  using Clock = std::filesystem::file_time_type::clock;
+  constexpr std::chrono::hours kAWeek{7 * 24};
+  std::error_code none;
+  const auto when = std::filesystem::last_write_time(file_, none);
+  return happened_here || (!none && Clock::now() - when < kAWeek);
 }
 
 void StuckChains::remember() const noexcept try {

@@ -197,6 +197,11 @@ WRAPPED(VkResult, vkEnumeratePhysicalDevices, VkInstance instance, uint32_t* n, 
   *n = 0;
   return VK_SUCCESS;
 }
+WRAPPED(VkResult, vkEnumerateDeviceExtensionProperties, VkPhysicalDevice device, const char* layer,
+        uint32_t* n, VkExtensionProperties* extensions) {
+  if (what_is_missing().extensions) return VK_ERROR_INITIALIZATION_FAILED;
+  return __real_vkEnumerateDeviceExtensionProperties(device, layer, n, extensions);
+}
 WRAPPED(void, vkGetPhysicalDeviceQueueFamilyProperties, VkPhysicalDevice device, uint32_t* n,
         VkQueueFamilyProperties* families) {
   __real_vkGetPhysicalDeviceQueueFamilyProperties(device, n, families);

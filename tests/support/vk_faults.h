@@ -24,6 +24,7 @@ struct Without {
   bool compute_queue = false;
   bool buffers = false;      // more of a kernel than the four that Vulkan promises
   bool invocations = false;  // more of a workgroup than the 128 that Vulkan promises
+  bool extensions = false;   // an answer when it is asked for them
   uint64_t larger_than = 0;  // bytes that are more than the driver gives in one piece; 0: any
   bool integer_dot = false;
   // Of subgroups; kernels that ask for it are refused.

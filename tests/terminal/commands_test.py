@@ -143,8 +143,6 @@ class Commands(Story):
         t.line("/save 1 code.txt")
         t.wait("there is no code block to save yet")
         self.do("/export md chat.md", r"messages are in chat\.md now")
-        t.line("/export md /dev/stdout!")  # over the screen, which is drawn again
-        t.wait(r"messages are in /dev/stdout now\.\n(.*\n)*── .* ready ─.*\n›\s*\Z")
         self.do("/new", r"Write a message")
         self.ask("Hello!")
         self.do("/clear", r"Write a message")

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 
@@ -228,7 +229,8 @@ TEST_F(VulkanFault, ADeviceLostWhileItSamplesOrIsCopiedToKeepsTheTokens) {
 TEST_F(VulkanFault, ADeviceThatCannotBeUsedIsNamedWithTheReason) {
   for (const auto& [without, reason] : {std::pair{vk_faults::Without{.compute_queue = true}, "compute queue"},
                                         {{.buffers = true}, "gives a kernel 4 buffers"},
-                                        {{.invocations = true}, "lets 128 invocations work together"}}) {
+                                        {{.invocations = true}, "lets 128 invocations work together"},
+                                        {{.extensions = true}, "does not say what it can do"}}) {
     vk_faults::set(without);
     options_.device = "0";
     EXPECT_THAT(list_devices()[0].unusable, HasSubstr(reason));
@@ -238,11 +240,18 @@ TEST_F(VulkanFault, ADeviceThatCannotBeUsedIsNamedWithTheReason) {
   }
 }
 
+TEST_F(VulkanFault, ADeviceThatCannotBeOpenedIsNamed) {
+  vk_faults::fail("vkCreateDevice", VK_ERROR_INITIALIZATION_FAILED, 1);
+  const std::string said = failure([&] { open(); });
+  EXPECT_THAT(said, HasSubstr(list_devices()[0].name + " cannot be opened"));
+  EXPECT_THAT(said, HasSubstr("--device cpu"));
+}
+
 // Tables are divided; what cannot be is refused with what the driver would have to give.
 TEST_F(VulkanFault, ADriverThatGivesLittleInOnePieceGivesTheSameAnswerOrSaysWhy) {
   options_.n_ctx = 64;
   const std::vector<int32_t> whole = answer(*open());
-  bool some = false;
+  bool some = false, refused = false;
   for (const uint64_t bytes : {uint64_t{4} << 20, uint64_t{2} << 20, uint64_t{1} << 20, uint64_t{1} << 16}) {
     vk_faults::set({.larger_than = bytes});
     EXPECT_EQ(list_devices()[0].max_buffer_bytes, bytes);
@@ -252,9 +261,10 @@ TEST_F(VulkanFault, ADriverThatGivesLittleInOnePieceGivesTheSameAnswerOrSaysWhy)
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::device);
       EXPECT_THAT(error.what(), HasSubstr("in one piece")) << bytes;
+      refused = true;
     }
   }
-  EXPECT_TRUE(some);
+  EXPECT_TRUE(some && refused);
 }
 
 TEST_F(VulkanFault, AChainThatGotStuckIsNotTriedAgain) {
@@ -263,6 +273,11 @@ TEST_F(VulkanFault, AChainThatGotStuckIsNotTriedAgain) {
   options_.kernels = share({.chained_decode = ChainedDecode::fails, .as_gpu = true});
   EXPECT_THAT(failure([&] { answer(*open()); }), HasSubstr("one after the other"));
   EXPECT_EQ(answer(*open()), whole);
+  for (const auto& entry : std::filesystem::directory_iterator(options_.cache_folder))
+    if (entry.path().filename().string().starts_with("stuck-"))
+      std::filesystem::last_write_time(
+          entry, std::filesystem::file_time_type::clock::now() - std::chrono::hours(8 * 24));
+  EXPECT_THAT(failure([&] { answer(*open()); }), HasSubstr("one after the other"));  // a week is over
   std::filesystem::remove_all(options_.cache_folder);
 }
 
