@@ -54,6 +54,9 @@ struct KernelOptions {
   bool assume_reconvergence = false;
   // How many invocations norm an input of whole ternary matrices on a GPU; 0: as suits the model.
   uint32_t row_size = 0;
+  // How many workgroups of a chain run at a time, among which its work is divided; the results are the same.
+  // 0: as many as are found to.
+  uint32_t groups_at_once = 0;
   HostWeights host_weights = HostWeights::fast;
   // Overwrite copied weights once they are used, so that whoever is late is found, and let each expert that
   // is missed take a place on the device.

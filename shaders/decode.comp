@@ -59,6 +59,9 @@ layout(constant_id = CONSTANT_LANES_GATE) const uint kLanesGate = 8;
 layout(constant_id = CONSTANT_LOADS_GATE) const uint kLoadsGate = 5;
 layout(constant_id = CONSTANT_ROWS_GATE) const uint kRowsGate = 1;
 #endif
+#if !defined(GROUPS) && !defined(BLOCKS)
+layout(constant_id = CONSTANT_PASSES) const uint kPasses = 0;
+#endif
 #if defined(GROUPS) && !defined(SHARED_SUBGROUPS)
 #define HAS_EXPERTS
 #endif

@@ -46,7 +46,7 @@ class VulkanBackend : public Backend {
         places_(device_, transfer_, kernels_of(options).poison_slots),
         host_params_(device_, kParamsBytes, BufferUse::shared),
         params_(device_, kParamsBytes, BufferUse::device),
-        decode_(device_, kernels_, transfer_, params_, kernels_of(options).chained_decode,
+        decode_(device_, kernels_, transfer_, params_, kernels_of(options),
                 StuckChains(kept_file(device_, options.cache_folder, "stuck"))),
         head_shortlist_(kernels_of(options).head_shortlist) {}
 

@@ -18,28 +18,12 @@ constexpr uint64_t kTaggedBytes = 8;  // of a value beside its tag
 // stage that it waits for may read its weights over a link.
 constexpr uint32_t kMostPolls = 1 << 20, kMostPollsOverALink = 10 << 20;
 
+// After so many, about a millisecond, it is given up that a workgroup begins which nothing keeps from it.
+constexpr uint32_t kMostPollsOfATrial = 1 << 11;
+
 // Where each set of rows is a workgroup, a stage of more rows than this, a head, would norm its input too
 // often: it has kernels of its own.
 constexpr uint32_t kMostRows = 1 << 15;
-
-// How many sets of rows a workgroup of a product takes, where n_groups would take one each. A product that
-// adds takes one, unless many places would be empty while the last workgroups run.
-uint32_t passes_of(const DecodeStage& s) {
-  const uint32_t passes = ceil_div(s.n_groups, kGroupsAtOnce);
-  const bool all_are_busy = 10 * s.n_groups >= 9 * passes * kGroupsAtOnce;
-  return s.kind == STAGE_LINEAR_ADD && all_are_busy ? 1 : passes;
-}
-
-// Divides `spans` of so many sets of rows among as many workgroups as run at a time. Those that begin first
-// take one more; the last, which begin when the stage before has ended, have less to do and are ready with
-// the others.
-void spread(DecodeStage& s, uint32_t spans, uint32_t sets) {
-  s.n_groups = std::min(kGroupsAtOnce, spans);
-  const uint32_t most = ceil_div(spans, s.n_groups);
-  s.n_passes = most * sets;
-  s.n_longer = spans - (most - 1) * s.n_groups;
-  s.fewer = sets;
-}
 
 // Workgroups of attention that merge what the others have of a token, for which they wait. Of several tokens
 // the last of the others does.
@@ -54,16 +38,17 @@ constexpr uint64_t kCountBytes = kFewTokens * kMostHeads * sizeof(uint32_t);
 }  // namespace
 
 Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer, VulkanBuffer& params,
-               ChainedDecode chained, StuckChains stuck_chains)
+               const KernelOptions& options, StuckChains stuck_chains)
     : device_(device),
       kernels_(kernels),
       transfer_(transfer),
       params_(params),
       stuck_chains_(std::move(stuck_chains)),
-      chained_(chained != ChainedDecode::never && !stuck_chains_.happened() &&
-               (chained != ChainedDecode::where_safe || !device.info().software)),
-      untried_(chained == ChainedDecode::where_safe),
-      fails_(chained == ChainedDecode::fails),
+      chained_(options.chained_decode != ChainedDecode::never && !stuck_chains_.happened() &&
+               (options.chained_decode != ChainedDecode::where_safe || !device.info().software)),
+      untried_(options.chained_decode == ChainedDecode::where_safe),
+      fails_(options.chained_decode == ChainedDecode::fails),
+      groups_at_once_(options.groups_at_once),
       stuck_(device, sizeof(uint32_t), BufferUse::shared) {
   std::memset(stuck_.mapped().data(), 0, sizeof(uint32_t));
 }
@@ -126,6 +111,35 @@ std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
   return buffer;
 }
 
+// How many sets of rows a workgroup of a product takes, where n_groups would take one each. A product that
+// adds takes one where two would do, unless many places would be empty while the last workgroups run.
+uint32_t Decode::passes_of(const DecodeStage& s) const {
+  const uint32_t passes = ceil_div(s.n_groups, groups_at_once_);
+  const bool all_are_busy = 10 * s.n_groups >= 9 * passes * groups_at_once_;
+  return s.kind == STAGE_LINEAR_ADD && all_are_busy && passes <= 2 ? 1 : passes;
+}
+
+// Divides `spans` of so many sets of rows among as many workgroups as run at a time. Those that begin first
+// take one more; the last, which begin when the stage before has ended, have less to do and are ready with
+// the others.
+void Decode::spread(DecodeStage& s, uint32_t spans, uint32_t sets) const {
+  s.n_groups = std::min(groups_at_once_, spans);
+  const uint32_t most = ceil_div(spans, s.n_groups);
+  s.n_passes = most * sets;
+  s.n_longer = spans - (most - 1) * s.n_groups;
+  s.fewer = sets;
+}
+
+// Heads and chunks of keys are divided among most of the workgroups that run at a time; of one token, others
+// merge.
+uint32_t Decode::attention_groups(const DecodeStage& s, const AttentionShape& heads,
+                                  uint32_t n_tokens) const {
+  const uint32_t n_groups = s.n_head / VulkanKernels::decode_heads(heads);
+  const uint32_t n_splits = std::max(1U, groups_at_once_ * 10 / 11 / (n_groups * n_tokens));
+  const uint32_t n_shares = n_groups * std::min(most_chunks(heads, s.max_chunks), n_splits);
+  return n_tokens * n_shares + merges_of(s, heads, n_tokens);
+}
+
 // Gives each stage its workgroups, of `size` invocations, and each the sets of rows that it takes.
 void Decode::share_out(std::vector<DecodeStage>& stages, const DecodeShape& shape, uint32_t n_tokens,
                        uint32_t size) const {
@@ -141,6 +155,10 @@ void Decode::share_out(std::vector<DecodeStage>& stages, const DecodeShape& shap
     } else if (s.kind == STAGE_DELTA || s.kind == STAGE_ROTATE) {
       s.long_rows = s.n_in > shape.rows.n_in ? 1 : 0;
       s.n_groups = s.kind == STAGE_DELTA ? s.n_out * kDeltaParts / size : s.n_out / shape.rotated;
+    } else if (s.kind == STAGE_ATTENTION) {
+      AttentionShape heads = shape.heads;
+      heads.window = s.window;
+      s.n_groups = attention_groups(s, heads, n_tokens);
     } else if (s.n_in != 0) {
       const StageRows rows = kernels_.stage_rows(shape, s);
       s.long_rows = rows.is_long;
@@ -154,7 +172,7 @@ void Decode::share_out(std::vector<DecodeStage>& stages, const DecodeShape& shap
       // more.
       if (n_tokens == 1 && s.kind != STAGE_LINEAR && s.n_passes > rows.passes) spread(s, spans, rows.passes);
       // Where that leaves workgroups for it, tokens are divided among them too.
-      const uint32_t parts = s.kind == STAGE_GATE_UP ? 1 : std::max(1U, kGroupsAtOnce / s.n_groups);
+      const uint32_t parts = s.kind == STAGE_GATE_UP ? 1 : std::max(1U, groups_at_once_ / s.n_groups);
       s.tokens_each = ceil_div(n_tokens, parts);
       s.n_groups *= ceil_div(n_tokens, s.tokens_each);
     }
@@ -175,6 +193,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   const auto n_stages = static_cast<uint32_t>(stages.size());
   for (uint32_t i = 0; i < n_stages; ++i)
     for (uint32_t group = 0; group < stages[i].n_groups; ++group) groups.push_back(i << STAGE_SHIFT | group);
+  if (list.backwards_) std::ranges::reverse(groups);
   uint64_t tagged_bytes = kTaggedBytes;
   for (const DecodeStage& s : stages) {
     if (s.kind != STAGE_ATTENTION) continue;
@@ -186,7 +205,9 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
                          kCountBytes + tagged_bytes, given_bytes, n_tokens);
   list.lay_flow(result.kernel->constant(CONSTANT_ROUNDED), result.memory->given->address(),
                 result.memory->chunks->address() + (n_tokens == 1 ? kCountBytes : 0));
-  const uint32_t most_polls = device_.use().host_weights != 0 ? kMostPollsOverALink : kMostPolls;
+  const uint32_t most_polls = list.backwards_                   ? kMostPollsOfATrial
+                              : device_.use().host_weights != 0 ? kMostPollsOverALink
+                                                                : kMostPolls;
   uint32_t last_groups = 0;
   for (const DecodeStage& s : stages)
     if ((s.flow & FLOW_END) != 0 && s.kind != STAGE_EMPTY) last_groups += s.n_groups;
@@ -214,10 +235,8 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   return result;
 }
 
-// Tries whether the device goes on with a chain of more workgroups than any device runs at a time.
-bool Decode::goes_on(const Kernel& kernel) {
-  DecodeStages empty;
-  empty.empty_stages(8, 1024);
+// Runs a chain of stages that do nothing, and says whether none of its workgroups gave up waiting.
+bool Decode::ends(DecodeStages empty, const Kernel& kernel) {
   DecodeDispatches chain = lay_out(std::move(empty), true);
   chain.kernel = &kernel;
   VulkanProgram program(device_);
@@ -233,9 +252,33 @@ bool Decode::goes_on(const Kernel& kernel) {
   return stuck == 0;
 }
 
+// Tries whether the device goes on with a chain of more workgroups than any device runs at a time.
+bool Decode::goes_on(const Kernel& kernel) {
+  DecodeStages empty;
+  empty.empty_stages(8, 1024);
+  return ends(std::move(empty), kernel);
+}
+
+// Tries how many workgroups the device runs at a time: as many as can wait for one that begins behind them.
+// Other programs may take some of its places for a moment, so that what did not end is tried once more.
+uint32_t Decode::find_groups_at_once(const Kernel& kernel) {
+  const auto run_at_once = [&](uint32_t n) {
+    DecodeStages waiting;
+    waiting.waits_for_the_last(n);
+    return ends(waiting, kernel) || ends(waiting, kernel);
+  };
+  uint32_t found = 1;
+  for (uint32_t step = 512; step > 0; step /= 2)
+    if (run_at_once(found + step)) found += step;
+  return found;
+}
+
 DecodeDispatches Decode::prepare(DecodeStages stages) {
   if (chained_ && untried_) chained_ = goes_on(kernels_.decode(stages.shape()));
   untried_ = false;
+  if (groups_at_once_ == 0)
+    groups_at_once_ = chained_ ? find_groups_at_once(kernels_.decode(stages.shape())) : kGroupsOfALargeGpu;
+  kernels_.suit_groups(groups_at_once_);
   return lay_out(std::move(stages), chained_);
 }
 

@@ -16,9 +16,9 @@
 
 namespace bitnet::vk {
 
-// The workgroups of a product that a large GPU runs at a time. Each norms and rounds the whole vector, so
-// that more of them take turns to do the same: fewer take more rows, one set after the other.
-constexpr uint32_t kGroupsAtOnce = 132;
+// The workgroups of a chain that an H200 runs at a time, one on each multiprocessor. The shapes of loops were
+// measured there (decode_kernels.cpp); how many a device runs is found out (Decode::find_groups_at_once).
+constexpr uint32_t kGroupsOfALargeGpu = 132;
 
 // A Gated DeltaNet of one token (Recorder::delta_net). Where `gates_of` is not null, the gates are W norm(x)
 // of this product of floats, and nobody has computed them.
@@ -78,6 +78,8 @@ class DecodeStages {
   bool has_rotated(const Buffer& x, const Norm& norm, const Buffer& y) const;
   // Stages that do nothing but wait for each other.
   void empty_stages(uint32_t n, uint32_t n_groups);
+  // n_groups workgroups of which all but the last wait for that one, which ends only if all run at a time.
+  void waits_for_the_last(uint32_t n_groups);
 
  private:
   friend class Decode;
@@ -103,7 +105,8 @@ class DecodeStages {
 
   uint32_t n_tokens_;
   std::vector<DecodeStage> stages_;
-  bool open_ = false;  // no stage reads what the last but one gives
+  bool backwards_ = false;  // workgroups of the last stage begin first
+  bool open_ = false;       // no stage reads what the last but one gives
   std::optional<Act> act_;
   DecodeShape::Experts experts_;  // of all layers, or none
   std::optional<DecodeShape::Weights> weights_;
@@ -140,7 +143,7 @@ inline bool is_of_experts(const DecodeStage& s) { return s.kind >= STAGE_ROUTER;
 class Decode {
  public:
   Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer, VulkanBuffer& params,
-         ChainedDecode chained, StuckChains stuck_chains);
+         const KernelOptions& options, StuckChains stuck_chains);
 
   // Whether the device can run stages at all, and these. Requires for these: it can at all. Where it cannot,
   // the kernels of prefill are used.
@@ -159,12 +162,17 @@ class Decode {
 
  private:
   DecodeDispatches lay_out(DecodeStages stages, bool chained);
+  uint32_t passes_of(const DecodeStage& stage) const;
+  void spread(DecodeStage& stage, uint32_t spans, uint32_t sets) const;
+  uint32_t attention_groups(const DecodeStage& stage, const AttentionShape& heads, uint32_t n_tokens) const;
   void share_out(std::vector<DecodeStage>& stages, const DecodeShape& shape, uint32_t n_tokens,
                  uint32_t size) const;
   bool has_room(DecodeStages list) const;
   std::shared_ptr<const DecodeMemory> memory(uint64_t progress, uint64_t chunks, uint64_t given,
                                              uint32_t n_tokens);
+  bool ends(DecodeStages empty, const Kernel& kernel);
   bool goes_on(const Kernel& kernel);
+  uint32_t find_groups_at_once(const Kernel& kernel);
   std::unique_ptr<VulkanBuffer> allocate(uint64_t bytes);
   std::unique_ptr<VulkanBuffer> upload(std::span<const std::byte> bytes);
 
@@ -176,6 +184,9 @@ class Decode {
   bool chained_;
   bool untried_;  // it has not been tried yet whether the device lets workgroups go on that it has started
   bool fails_;    // ChainedDecode::fails
+  // Workgroups of a chain that the device runs at a time. Each norms and rounds the whole vector, so that
+  // more of them take turns to do the same: fewer take more rows, one set after the other. 0: not known yet.
+  uint32_t groups_at_once_;
   VulkanBuffer stuck_;                          // the host can read it; 1 once a workgroup gave up waiting
   std::shared_ptr<const VulkanBuffer> shared_;  // of which allocate() gives parts
   uint64_t shared_taken_ = 0;

@@ -49,8 +49,8 @@ RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t 
   lanes *= rows;
   if (n_tokens == 1 && loop == Loop::long_rows) {
     const uint32_t workgroups = ceil_div(r.n_out, workgroup_size / lanes * rows);
-    if (workgroups > kGroupsAtOnce && codes(lanes, 2 * rows) <= kAllCodes) rows *= 2;
-    if (2 * workgroups <= kGroupsAtOnce && 2 * lanes <= std::min(most_lanes, units)) lanes *= 2;
+    if (workgroups > kGroupsOfALargeGpu && codes(lanes, 2 * rows) <= kAllCodes) rows *= 2;
+    if (2 * workgroups <= kGroupsOfALargeGpu && 2 * lanes <= std::min(most_lanes, units)) lanes *= 2;
   }
   return {lanes, rows, ceil_div(units, lanes)};
 }
@@ -138,7 +138,7 @@ bool fit_by_twos(const Device& device, const ModelInfo& m, uint32_t size) {
                             workgroups(n_short, m.n_ff, Loop::gates),
                             workgroups(m.n_ff, m.n_embd, Loop::long_rows)};
   for (size_t i = 0; i < products.size(); ++i)
-    if (products[i] + products[(i + 1) % products.size()] > kGroupsAtOnce) return false;
+    if (products[i] + products[(i + 1) % products.size()] > kGroupsOfALargeGpu) return false;
   return true;
 }
 
@@ -268,6 +268,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
   const bool rounds = rounds_units();
   c.insert({CONSTANT_ROUNDED, rounds ? shape.rounded : 0});
   if (rounds && shape.all_long_rounded) c[CONSTANT_NORM_LOADS_LONG] = c[CONSTANT_NORM_LOADS];
+  if (w.layout == Layout::trits) c.insert({CONSTANT_PASSES, tokens == 1 && takes_passes(shape, c) ? 1 : 0});
   if (w.layout != Layout::trits) c.insert({{CONSTANT_REST, w.rest}, {CONSTANT_BLOCK, shape.rotated}});
   if (w.layout == Layout::groups)
     c.insert({{CONSTANT_INPUT_UNITS, w.input_units}, {CONSTANT_SCALE_GROUPS, w.scale_groups}});
@@ -284,6 +285,17 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
             {CONSTANT_CLAMP, std::bit_cast<uint32_t>(e.clamp)}});
   c[CONSTANT_TILE] = std::max({c[CONSTANT_TILE], e.n_in / 4, vector_words(w, e.used * e.n_ff)});
   return c;
+}
+
+// Whether workgroups take several sets of rows of whole ternary matrices, but for gates. The loop makes
+// decode slower by 2 to 4 %, so only where a smaller GPU would run such a product in turns, each of which
+// rounds the whole vector.
+bool VulkanKernels::takes_passes(const DecodeShape& shape, const Specialisation& c) const {
+  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
+  const uint32_t groups = std::max(
+      ceil_div(shape.rows.most_out, size / c.at(CONSTANT_LANES) * c.at(CONSTANT_ROWS)),
+      ceil_div(shape.long_rows.most_out, size / c.at(CONSTANT_LANES_LONG) * c.at(CONSTANT_ROWS_LONG)));
+  return groups_at_once_ < std::min(groups, kGroupsOfALargeGpu) && groups_at_once_ != 0;
 }
 
 // A unit is rounded by neighbouring lanes of one subgroup.
@@ -385,7 +397,7 @@ StageRows VulkanKernels::stage_rows(const DecodeShape& shape, const DecodeStage&
               c.at(gates     ? CONSTANT_ROWS_GATE
                    : is_long ? CONSTANT_ROWS_LONG
                              : CONSTANT_ROWS),
-              gates || layout != Layout::trits, 1};
+              gates || layout != Layout::trits || c.at(CONSTANT_PASSES) != 0, 1};
   if (layout == Layout::blocks) {
     if (gates) r.rows = 1;
     const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);

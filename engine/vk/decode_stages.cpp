@@ -9,10 +9,6 @@
 namespace bitnet::vk {
 namespace {
 
-// The most workgroups of a stage of attention, among which heads and chunks of keys are divided: no more than
-// run at a time.
-constexpr uint32_t kAttentionGroups = 120;
-
 uint64_t address(const Buffer& buffer) { return vulkan(buffer).address(); }
 uint64_t address_of(const BufferPtr& buffer) { return buffer ? address(*buffer) : 0; }
 
@@ -211,7 +207,7 @@ DecodeShape DecodeStages::shape() const {
   }
   const auto describe = [&](DecodeShape::Rows& rows, bool long_rows) {
     bool some = false, all = true;
-    uint32_t fewest = UINT32_MAX;
+    uint32_t fewest = UINT32_MAX, most = 0;
     rows.shortest = rows.n_in;
     for (size_t i = 0; i < stages_.size(); ++i) {
       const DecodeStage& s = stages_[i];
@@ -219,11 +215,13 @@ DecodeShape DecodeStages::shape() const {
       rows.shortest = std::min(rows.shortest, s.n_in);
       some |= s.weight != 0;
       all &= s.weight != 0;
+      if (is_product(s) && s.kind != STAGE_GATE_UP) most = std::max(most, s.n_out);
       if (s.kind != STAGE_DELTA && s.kind != STAGE_ROTATE && !is_of_experts(s) && !is_beside_more(stages_, i))
         fewest = std::min(fewest, s.n_out);
     }
     rows.norm = all ? NORM_ALWAYS : some ? NORM_BY_STAGE : NORM_NEVER;
     rows.n_out = fewest;
+    rows.most_out = most;
   };
   describe(shape.rows, false);
   describe(shape.long_rows, true);
@@ -263,11 +261,6 @@ void DecodeStages::attention(const Buffer& qkv, const AttentionInput& input, con
   s.window = shape.window;
   s.cache_rows = cache_rows(k_cache, shape);
   s.scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape.head_dim)));
-  const uint32_t n_groups = shape.n_head / VulkanKernels::decode_heads(shape);
-  const uint32_t n_splits = std::max(1U, kAttentionGroups / (n_groups * n_tokens_));
-  const uint32_t n_shares = n_groups * std::min(most_chunks(shape, s.max_chunks), n_splits);
-  s.n_groups =
-      n_tokens_ == 1 ? n_shares + shape.n_head * VulkanKernels::merge_parts(shape) : n_tokens_ * n_shares;
   heads_ = shape;
   head_input_ |= head_input(input);
   windows_ |= shape.window != 0;
@@ -322,6 +315,12 @@ void DecodeStages::empty_stages(uint32_t n, uint32_t n_groups) {
   s.kind = STAGE_EMPTY;
   s.n_groups = n_groups;
   stages_.insert(stages_.end(), n, s);
+}
+
+void DecodeStages::waits_for_the_last(uint32_t n_groups) {
+  empty_stages(1, 1);
+  empty_stages(1, n_groups - 1);
+  backwards_ = true;
 }
 
 bool DecodeStages::reads_last(const Buffer& x) const {

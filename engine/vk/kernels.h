@@ -44,6 +44,7 @@ struct DecodeShape {
     uint32_t shortest = 64;       // and of the shortest
     uint32_t norm = NORM_ALWAYS;  // of their input: NORM_...
     uint32_t n_out = 1;           // rows of the smallest result
+    uint32_t most_out = 1;        // and of the largest, but for gates
   };
   Rows rows;            // of qkv, gate and up, and of all that are no longer
   Rows long_rows;       // of all that are longer
@@ -118,6 +119,9 @@ struct VulkanKernels {
   // model. Before any kernel is asked for. Does nothing where the options have a row_size.
   void suit(const ModelInfo& model);
   std::string arithmetic() const;  // what that adds to DeviceInfo::arithmetic
+
+  // Chooses kernels of decode for a device that runs so many of their workgroups at a time.
+  void suit_groups(uint32_t at_once) { groups_at_once_ = at_once; }
 
   // Each kernel is made when it is first asked for, that is when a program that uses it is first recorded.
   const Kernel& argmax();
@@ -214,6 +218,7 @@ struct VulkanKernels {
   bool is_loaded_once(const Matrix& w, const Norm& norm) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
   Specialisation decode_constants(const DecodeShape& shape, uint32_t tokens) const;
+  bool takes_passes(const DecodeShape& shape, const Specialisation& constants) const;
   Shader decode_shader(const DecodeShape& shape) const;
   bool fits(const DecodeShape& shape, const Specialisation& constants) const;
   uint64_t declared_bytes(Shader shader, const Specialisation& constants) const;  // of shared memory
@@ -227,6 +232,7 @@ struct VulkanKernels {
   const bool emulate_matrices_;
   const bool reconverges_;  // lanes of a subgroup that polled for different times go on together
   const bool chooses_row_size_;
+  uint32_t groups_at_once_ = 0;  // suit_groups(), or 0
   uint32_t row_size_;  // of inputs of whole ternary matrices
   std::map<std::pair<Shader, Specialisation>, Kernel> kernels_;
   double seconds_compiling_ = 0;

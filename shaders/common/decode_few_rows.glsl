@@ -16,7 +16,7 @@ void PRODUCT_OF_FEW(uint first_row, uint first, uint n, uint slot, bool goes_on,
         UNROLL for (uint t = 0; t < kBatch; ++t)
           acc[k * kBatch + t] = dot_codes(bits[k * LOADS + i], 6 - 2 * s, q[t], acc[k * kBatch + t]);
     }
-#if TAKES_PASSES
+#if MATRICES == 2
     if (goes_on) LOAD_AT(next_row, i, i + 1);
 #endif
   }

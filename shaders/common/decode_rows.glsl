@@ -24,10 +24,10 @@
 #else
 #define IS_LAST_TOKEN true
 #endif
-#ifdef GROUPS
-#define TAKES_PASSES 1
+#if defined(GROUPS) || MATRICES == 2
+#define GOES_ON (pass + 1 < passes_of(group))
 #else
-#define TAKES_PASSES (MATRICES == 2)  // a loop around the others makes decode 2 % slower
+#define GOES_ON (kPasses != 0 && pass + 1 < passes_of(group))  // a loop makes decode 2 % slower on a large GPU
 #endif
 
 // The first row of a lane in the first pass.
@@ -79,13 +79,9 @@ void PRODUCT(uint group, RowScale scale) {
 #ifndef GROUPS
   a_pass *= push.n_groups;
 #endif
-#if TAKES_PASSES
   for (uint pass = 0;; ++pass) {
-#endif
-#if TAKES_PASSES
-  bool goes_on = pass + 1 < passes_of(group);
+  bool goes_on = GOES_ON;
   uint next_residual = goes_on ? RESIDUAL_OF(first_row + a_pass) : 0;
-#endif
 #if MATRICES == 2
   for (uint t = 0; t < n_tokens(); ++t) {
   if (kTokens > 1) scale = use_vector(t);
@@ -151,9 +147,7 @@ void PRODUCT(uint group, RowScale scale) {
       sums[k].z = dot_codes_at(some, 2, q2, sums[k].z);
       sums[k].w = dot_codes_at(some, 0, q3, sums[k].w);
     }
-#if TAKES_PASSES
     if (goes_on && IS_LAST_TOKEN) LOAD_AT(first_row + a_pass, i, i + 1);
-#endif
   }
   UNROLL for (uint k = 0; k < CODES; ++k)
     acc[k] = sums[k].x + (sums[k].y >> 4) + (sums[k].z >> 2) + sums[k].w;
@@ -201,13 +195,11 @@ void PRODUCT(uint group, RowScale scale) {
 #ifdef ROUNDS
   if (ROUNDS) give_gates((first_pass(group) + pass + 1) * a_pass);
 #endif
-#if TAKES_PASSES
   if (!goes_on) break;
   if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD) meet_behind_polls();  // of what it is added to
   first_row += a_pass;
   residual = next_residual;
   }
-#endif
 }
 #ifndef GROUPS
 #include "common/decode_few_rows.glsl"
@@ -228,5 +220,5 @@ void PRODUCT(uint group, RowScale scale) {
 #undef OWN_ROW
 #undef GIVES_ROW
 #undef ROUNDS
-#undef TAKES_PASSES
+#undef GOES_ON
 #undef IS_LAST_TOKEN

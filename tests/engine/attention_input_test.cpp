@@ -251,7 +251,8 @@ TEST_P(Kernels, AChainWithNormsIsItsSteps) {
              .chained_decode = !software || (threads && std::string(threads) == "1") ? ChainedDecode::always
                                                                                      : ChainedDecode::never,
              .as_gpu = true,
-             .subgroup_size = variant.subgroup_size});
+             .subgroup_size = variant.subgroup_size,
+             .groups_at_once = variant.groups_at_once});
   const auto b = open_vulkan(options);
   for (const Input input : {Input::int8_units, Input::int16_units}) expect_bits_of_steps(*b, input, rng);
 }

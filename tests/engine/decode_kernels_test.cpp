@@ -8,6 +8,13 @@
 namespace bitnet {
 namespace {
 
+// 0, x, 2x, ...
+std::vector<float> multiples(float x, size_t n) {
+  std::vector<float> all(n);
+  for (size_t i = 0; i < n; ++i) all[i] = x * static_cast<float>(i);
+  return all;
+}
+
 // One kernel or several must give the same bits, because what decode computes is what prefill computes. All
 // row lengths are tested in one program, as in a model; its longest rows are those of a down projection.
 TEST_P(Kernels, ALinearHasTheBitsOfItsSteps) {
@@ -31,7 +38,7 @@ TEST_P(Kernels, ALinearHasTheBitsOfItsSteps) {
     c.q = {backend->allocate(n_in, BufferUse::device), backend->allocate(8, BufferUse::device), nullptr};
     for (int way = 0; way < 2; ++way)
       for (const auto& [n, start] : {std::pair{2 * kRows, 0.0F}, {2 * kRows, 0.1F}, {kRows, 0.0F}})
-        c.results.push_back(put(*backend, std::vector<float>(n, start)));
+        c.results.push_back(put(*backend, multiples(start, n)));
   }
   run(*backend, [&](Recorder& r) {
     for (Case& c : cases) {

@@ -63,7 +63,8 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
                                .subgroup_size = subgroup_size,
                                .emulate_matrices = emulate_matrices,
                                .assume_reconvergence = true,
-                               .row_size = row_size});
+                               .row_size = row_size,
+                               .groups_at_once = 132});
       const auto gpu = Engine::open(model_file(), options);
       const bool says_so = gpu->device().arithmetic.find("ternary matrices in") != std::string::npos;
       EXPECT_EQ(says_so, row_size != 0 && !gpu->device().cpu);
@@ -99,7 +100,8 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsBehindManyKeys) {
                              .as_gpu = true,
                              .subgroup_size = emulate_matrices ? 32U : 0U,
                              .emulate_matrices = emulate_matrices,
-                             .assume_reconvergence = true});
+                             .assume_reconvergence = true,
+                             .groups_at_once = 132});
     const auto gpu = Engine::open(file, options);
     std::vector<std::vector<float>> all;
     for (const uint32_t batch : {1U, 3U}) {
