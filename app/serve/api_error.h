@@ -17,6 +17,7 @@ struct ApiError : std::exception {
   std::string message;  // for people
   std::string param;    // the member of the request that is at fault; may be empty
   std::string code;     // for programs: "model_not_found"; may be empty
+  std::string allow;    // of status 405: the method that the path takes
 };
 
 // {"error": {"message", "type", "param", "code"}}, with a line end.

@@ -151,9 +151,10 @@ void Connection::refuse(const ApiError& error) {
   const bool of_head = received_.starts_with("HEAD ");  // whose answer has no body
   const std::string body = to_json(error);
   const std::string length = of_head ? "" : fmt::format("Content-Length: {}\r\n", body.size());
-  const char* more = error.status == 401   ? "WWW-Authenticate: Bearer\r\n"
-                     : error.status == 503 ? "Retry-After: 1\r\n"
-                                           : "";
+  const std::string more = error.status == 401   ? "WWW-Authenticate: Bearer\r\n"
+                           : error.status == 405 ? fmt::format("Allow: {}\r\n", error.allow)
+                           : error.status == 503 ? "Retry-After: 1\r\n"
+                                                 : "";
   const std::string reply =
       fmt::format("HTTP/1.1 {} {}\r\nContent-Type: application/json\r\n{}{}Connection: close\r\n\r\n{}",
                   error.status, reason_of(error.status), length, more, of_head ? "" : body);

@@ -147,9 +147,10 @@ Route find_route(std::string_view method, std::string_view target, const HeadRul
       paths += fmt::format("{}{} {}", paths.empty() ? "" : ", ", row.method, row.path);
     throw ApiError(404, "nothing is served there; there is " + paths, "", "not_found");
   }
-  if (method != wanted)
-    throw ApiError(405, fmt::format("this path takes {} alone", wanted), "", "method_not_allowed");
-  return route;
+  if (method == wanted) return route;
+  ApiError error(405, fmt::format("this path takes {} alone", wanted), "", "method_not_allowed");
+  error.allow = wanted;
+  throw error;
 }
 
 size_t body_of(const Fields& fields, const HeadRules& rules) {

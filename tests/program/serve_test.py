@@ -311,7 +311,7 @@ class Serve(ProgramCase):
             answer = server.raw(post(line + b"\r\n", path, *fields))
             self.assertEqual((answer.count(b"HTTP/1.1 "), b"Connection: close" in answer), (1, True), answer)
         head, body = server.raw(b"HEAD /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n").split(b"\r\n\r\n")
-        self.assertEqual((status_of(head), b"Content-Length" in head, body), (405, False, b""))
+        self.assertEqual((status_of(head), b"Content-Length" in head, b"\r\nAllow: GET\r\n" in head, body), (405, False, True, b""))
         self.assertEqual(status_of(server.raw(b"\r\n\r\n" + line + b"Connection: close\r\n\r\n")), 200)
         # A body that is too large is refused before it comes, and the client can read why while it still sends.
         with server.socket(b"POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 200000000\r\n\r\n") as sending:
