@@ -1,7 +1,9 @@
 #include "decode.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "ceil_div.h"
@@ -31,6 +33,35 @@ uint32_t merges_of(const DecodeStage& s, const AttentionShape& heads, uint32_t n
   return n_tokens == 1 ? s.n_head * VulkanKernels::merge_parts(heads) : 0;
 }
 
+// How many sets of rows a workgroup of a product takes, where n_groups would take one each. A product that
+// adds takes one where two would do, unless many places would be empty while the last workgroups run.
+uint32_t passes_of(const DecodeStage& s, uint32_t at_once) {
+  const uint32_t passes = ceil_div(s.n_groups, at_once);
+  const bool all_are_busy = 10 * s.n_groups >= 9 * passes * at_once;
+  return s.kind == STAGE_LINEAR_ADD && all_are_busy && passes <= 2 ? 1 : passes;
+}
+
+// Divides `spans` of so many sets of rows among as many workgroups as run at a time. Those that begin first
+// take one more; the last, which begin when the stage before has ended, have less to do and are ready with
+// the others.
+void spread(DecodeStage& s, uint32_t spans, uint32_t sets, uint32_t at_once) {
+  s.n_groups = std::min(at_once, spans);
+  const uint32_t most = ceil_div(spans, s.n_groups);
+  s.n_passes = most * sets;
+  s.n_longer = spans - (most - 1) * s.n_groups;
+  s.fewer = sets;
+}
+
+// Heads and chunks of keys are divided among most of the workgroups that run at a time; of one token, others
+// merge.
+uint32_t attention_groups(const DecodeStage& s, const AttentionShape& heads, uint32_t n_tokens,
+                          uint32_t at_once) {
+  const uint32_t n_groups = s.n_head / VulkanKernels::decode_heads(heads);
+  const uint32_t n_splits = std::max(1U, ceil_div(10 * at_once, 11) / (n_groups * n_tokens));
+  const uint32_t n_shares = n_groups * std::min(most_chunks(heads, s.max_chunks), n_splits);
+  return n_tokens * n_shares + merges_of(s, heads, n_tokens);
+}
+
 // Bytes of the counts of those that are ready, for as many heads and tokens as a stage may have. They are
 // zero between stages, and lie in front of what is tagged.
 constexpr uint64_t kCountBytes = kFewTokens * kMostHeads * sizeof(uint32_t);
@@ -48,7 +79,7 @@ Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer,
                (options.chained_decode != ChainedDecode::where_safe || !device.info().software)),
       untried_(options.chained_decode == ChainedDecode::where_safe),
       fails_(options.chained_decode == ChainedDecode::fails),
-      groups_at_once_(options.groups_at_once),
+      wanted_at_once_(options.groups_at_once),
       stuck_(device, sizeof(uint32_t), BufferUse::shared) {
   std::memset(stuck_.mapped().data(), 0, sizeof(uint32_t));
 }
@@ -111,38 +142,10 @@ std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
   return buffer;
 }
 
-// How many sets of rows a workgroup of a product takes, where n_groups would take one each. A product that
-// adds takes one where two would do, unless many places would be empty while the last workgroups run.
-uint32_t Decode::passes_of(const DecodeStage& s) const {
-  const uint32_t passes = ceil_div(s.n_groups, groups_at_once_);
-  const bool all_are_busy = 10 * s.n_groups >= 9 * passes * groups_at_once_;
-  return s.kind == STAGE_LINEAR_ADD && all_are_busy && passes <= 2 ? 1 : passes;
-}
-
-// Divides `spans` of so many sets of rows among as many workgroups as run at a time. Those that begin first
-// take one more; the last, which begin when the stage before has ended, have less to do and are ready with
-// the others.
-void Decode::spread(DecodeStage& s, uint32_t spans, uint32_t sets) const {
-  s.n_groups = std::min(groups_at_once_, spans);
-  const uint32_t most = ceil_div(spans, s.n_groups);
-  s.n_passes = most * sets;
-  s.n_longer = spans - (most - 1) * s.n_groups;
-  s.fewer = sets;
-}
-
-// Heads and chunks of keys are divided among most of the workgroups that run at a time; of one token, others
-// merge.
-uint32_t Decode::attention_groups(const DecodeStage& s, const AttentionShape& heads,
-                                  uint32_t n_tokens) const {
-  const uint32_t n_groups = s.n_head / VulkanKernels::decode_heads(heads);
-  const uint32_t n_splits = std::max(1U, groups_at_once_ * 10 / 11 / (n_groups * n_tokens));
-  const uint32_t n_shares = n_groups * std::min(most_chunks(heads, s.max_chunks), n_splits);
-  return n_tokens * n_shares + merges_of(s, heads, n_tokens);
-}
-
-// Gives each stage its workgroups, of `size` invocations, and each the sets of rows that it takes.
+// Gives each stage its workgroups, of `size` invocations, of which `at_once` run at a time, and each the sets
+// of rows that it takes.
 void Decode::share_out(std::vector<DecodeStage>& stages, const DecodeShape& shape, uint32_t n_tokens,
-                       uint32_t size) const {
+                       uint32_t size, uint32_t at_once) const {
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
     s.n_passes = 1;
@@ -158,21 +161,22 @@ void Decode::share_out(std::vector<DecodeStage>& stages, const DecodeShape& shap
     } else if (s.kind == STAGE_ATTENTION) {
       AttentionShape heads = shape.heads;
       heads.window = s.window;
-      s.n_groups = attention_groups(s, heads, n_tokens);
+      s.n_groups = attention_groups(s, heads, n_tokens, at_once);
     } else if (s.n_in != 0) {
       const StageRows rows = kernels_.stage_rows(shape, s);
       s.long_rows = rows.is_long;
       s.lanes = rows.lanes;
       s.n_groups = ceil_div(s.n_out, size / rows.lanes * rows.rows);
-      if (rows.takes_passes && (n_tokens == 1 || s.kind == STAGE_GATE_UP)) s.n_passes = passes_of(s);
+      if (rows.takes_passes && (n_tokens == 1 || s.kind == STAGE_GATE_UP)) s.n_passes = passes_of(s, at_once);
       s.n_passes = ceil_div(s.n_passes, rows.passes) * rows.passes;
       const uint32_t spans = ceil_div(s.n_groups, rows.passes);
       s.n_groups = ceil_div(s.n_groups, s.n_passes);
       // A product that only gives its results leaves more multiprocessors to the stage behind, which is worth
       // more.
-      if (n_tokens == 1 && s.kind != STAGE_LINEAR && s.n_passes > rows.passes) spread(s, spans, rows.passes);
+      if (n_tokens == 1 && s.kind != STAGE_LINEAR && s.n_passes > rows.passes)
+        spread(s, spans, rows.passes, at_once);
       // Where that leaves workgroups for it, tokens are divided among them too.
-      const uint32_t parts = s.kind == STAGE_GATE_UP ? 1 : std::max(1U, groups_at_once_ / s.n_groups);
+      const uint32_t parts = s.kind == STAGE_GATE_UP ? 1 : std::max(1U, at_once / s.n_groups);
       s.tokens_each = ceil_div(n_tokens, parts);
       s.n_groups *= ceil_div(n_tokens, s.tokens_each);
     }
@@ -180,14 +184,14 @@ void Decode::share_out(std::vector<DecodeStage>& stages, const DecodeShape& shap
   }
 }
 
-DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
+DecodeDispatches Decode::lay_out(DecodeStages list, const DecodeShape& shape, bool chained,
+                                 uint32_t at_once) {
   DecodeDispatches result{};
   const uint32_t n_tokens = list.n_tokens_;
-  const DecodeShape shape = list.shape();
   if (list.rounds_apart()) list.round_apart();
   result.kernel = &kernels_.decode(shape);
   std::vector<DecodeStage>& stages = list.stages_;
-  share_out(stages, shape, n_tokens, result.kernel->constant(CONSTANT_WORKGROUP_SIZE));
+  share_out(stages, shape, n_tokens, result.kernel->constant(CONSTANT_WORKGROUP_SIZE), at_once);
 
   std::vector<uint32_t> groups;
   const auto n_stages = static_cast<uint32_t>(stages.size());
@@ -237,7 +241,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
 
 // Runs a chain of stages that do nothing, and says whether none of its workgroups gave up waiting.
 bool Decode::ends(DecodeStages empty, const Kernel& kernel) {
-  DecodeDispatches chain = lay_out(std::move(empty), true);
+  DecodeDispatches chain = lay_out(std::move(empty), {}, true, 1);
   chain.kernel = &kernel;
   VulkanProgram program(device_);
   VulkanRecorder recorder(device_, kernels_, *this, nullptr, nullptr, nullptr, nullptr, params_, program);
@@ -259,27 +263,48 @@ bool Decode::goes_on(const Kernel& kernel) {
   return ends(std::move(empty), kernel);
 }
 
-// Tries how many workgroups the device runs at a time: as many as can wait for one that begins behind them.
-// Other programs may take some of its places for a moment, so that what did not end is tried once more.
+// Tries how many workgroups of a kernel the device runs at a time: as many as can wait for one that begins
+// behind them. What does not end takes longest where few run, so that small numbers are tried first. Other
+// programs may have some of its places for a moment, so that one more is tried again a little later.
 uint32_t Decode::find_groups_at_once(const Kernel& kernel) {
+  constexpr uint32_t kMost = 1024;
+  constexpr auto kALittle = std::chrono::milliseconds(20);
   const auto run_at_once = [&](uint32_t n) {
     DecodeStages waiting;
     waiting.waits_for_the_last(n);
-    return ends(waiting, kernel) || ends(waiting, kernel);
+    return ends(std::move(waiting), kernel);
   };
   uint32_t found = 1;
-  for (uint32_t step = 512; step > 0; step /= 2)
-    if (run_at_once(found + step)) found += step;
+  const auto go_on = [&] {
+    uint32_t step = 1;
+    for (; found + step <= kMost && run_at_once(found + step); step *= 2) found += step;
+    while ((step /= 2) > 0)
+      if (found + step <= kMost && run_at_once(found + step)) found += step;
+  };
+  go_on();
+  std::this_thread::sleep_for(kALittle);
+  go_on();
   return found;
 }
 
+uint32_t Decode::groups_at_once(const Kernel& kernel) {
+  if (wanted_at_once_ != 0) return wanted_at_once_;
+  const auto [found, is_new] = found_at_once_.try_emplace(&kernel);
+  if (is_new) found->second = find_groups_at_once(kernel);
+  return found->second;
+}
+
 DecodeDispatches Decode::prepare(DecodeStages stages) {
-  if (chained_ && untried_) chained_ = goes_on(kernels_.decode(stages.shape()));
+  DecodeShape shape = stages.shape();
+  if (chained_ && untried_) chained_ = goes_on(kernels_.decode(shape));
   untried_ = false;
-  if (groups_at_once_ == 0)
-    groups_at_once_ = chained_ ? find_groups_at_once(kernels_.decode(stages.shape())) : kGroupsOfALargeGpu;
-  kernels_.suit_groups(groups_at_once_);
-  return lay_out(std::move(stages), chained_);
+  uint32_t at_once = kGroupsOfALargeGpu;
+  if (chained_ && (stages.stages_.size() > 1 || stages.rounds_apart())) {
+    at_once = groups_at_once(kernels_.decode(shape));
+    shape.takes_passes = kernels_.gains_by_passes(shape, at_once);
+    if (shape.takes_passes) at_once = groups_at_once(kernels_.decode(shape));
+  }
+  return lay_out(std::move(stages), shape, chained_, at_once);
 }
 
 std::optional<AttentionScratch> Decode::scratch(uint64_t bytes) {

@@ -4,6 +4,8 @@
 // Thread rule: as the Device.
 #pragma once
 
+#include <map>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -161,18 +163,16 @@ class Decode {
   void check() const;
 
  private:
-  DecodeDispatches lay_out(DecodeStages stages, bool chained);
-  uint32_t passes_of(const DecodeStage& stage) const;
-  void spread(DecodeStage& stage, uint32_t spans, uint32_t sets) const;
-  uint32_t attention_groups(const DecodeStage& stage, const AttentionShape& heads, uint32_t n_tokens) const;
-  void share_out(std::vector<DecodeStage>& stages, const DecodeShape& shape, uint32_t n_tokens,
-                 uint32_t size) const;
+  DecodeDispatches lay_out(DecodeStages stages, const DecodeShape& shape, bool chained, uint32_t at_once);
+  void share_out(std::vector<DecodeStage>& stages, const DecodeShape& shape, uint32_t n_tokens, uint32_t size,
+                 uint32_t at_once) const;
   bool has_room(DecodeStages list) const;
   std::shared_ptr<const DecodeMemory> memory(uint64_t progress, uint64_t chunks, uint64_t given,
                                              uint32_t n_tokens);
   bool ends(DecodeStages empty, const Kernel& kernel);
   bool goes_on(const Kernel& kernel);
   uint32_t find_groups_at_once(const Kernel& kernel);
+  uint32_t groups_at_once(const Kernel& kernel);
   std::unique_ptr<VulkanBuffer> allocate(uint64_t bytes);
   std::unique_ptr<VulkanBuffer> upload(std::span<const std::byte> bytes);
 
@@ -184,9 +184,10 @@ class Decode {
   bool chained_;
   bool untried_;  // it has not been tried yet whether the device lets workgroups go on that it has started
   bool fails_;    // ChainedDecode::fails
-  // Workgroups of a chain that the device runs at a time. Each norms and rounds the whole vector, so that
-  // more of them take turns to do the same: fewer take more rows, one set after the other. 0: not known yet.
-  uint32_t groups_at_once_;
+  // Workgroups of each kernel that the device runs at a time. Each norms and rounds the whole vector, so that
+  // more of them take turns to do the same: fewer take more rows, one set after the other.
+  std::map<const Kernel*, uint32_t> found_at_once_;
+  const uint32_t wanted_at_once_;               // KernelOptions::groups_at_once
   VulkanBuffer stuck_;                          // the host can read it; 1 once a workgroup gave up waiting
   std::shared_ptr<const VulkanBuffer> shared_;  // of which allocate() gives parts
   uint64_t shared_taken_ = 0;

@@ -268,7 +268,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
   const bool rounds = rounds_units();
   c.insert({CONSTANT_ROUNDED, rounds ? shape.rounded : 0});
   if (rounds && shape.all_long_rounded) c[CONSTANT_NORM_LOADS_LONG] = c[CONSTANT_NORM_LOADS];
-  if (w.layout == Layout::trits) c.insert({CONSTANT_PASSES, tokens == 1 && takes_passes(shape, c) ? 1 : 0});
+  if (w.layout == Layout::trits) c.insert({CONSTANT_PASSES, shape.takes_passes ? 1 : 0});
   if (w.layout != Layout::trits) c.insert({{CONSTANT_REST, w.rest}, {CONSTANT_BLOCK, shape.rotated}});
   if (w.layout == Layout::groups)
     c.insert({{CONSTANT_INPUT_UNITS, w.input_units}, {CONSTANT_SCALE_GROUPS, w.scale_groups}});
@@ -287,15 +287,16 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
   return c;
 }
 
-// Whether workgroups take several sets of rows of whole ternary matrices, but for gates. The loop makes
-// decode slower by 2 to 4 %, so only where a smaller GPU would run such a product in turns, each of which
-// rounds the whole vector.
-bool VulkanKernels::takes_passes(const DecodeShape& shape, const Specialisation& c) const {
+// The loop makes decode slower by 2 to 4 %, so only where a smaller GPU would run such a product in turns,
+// each of which rounds the whole vector.
+bool VulkanKernels::gains_by_passes(const DecodeShape& shape, uint32_t at_once) const {
+  if (shape.weights.layout != Layout::trits || shape.tokens != 1) return false;
+  const Specialisation c = decode_constants(shape);
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
   const uint32_t groups = std::max(
       ceil_div(shape.rows.most_out, size / c.at(CONSTANT_LANES) * c.at(CONSTANT_ROWS)),
       ceil_div(shape.long_rows.most_out, size / c.at(CONSTANT_LANES_LONG) * c.at(CONSTANT_ROWS_LONG)));
-  return groups_at_once_ < std::min(groups, kGroupsOfALargeGpu) && groups_at_once_ != 0;
+  return at_once < std::min(groups, kGroupsOfALargeGpu);
 }
 
 // A unit is rounded by neighbouring lanes of one subgroup.

@@ -49,6 +49,7 @@ struct DecodeShape {
   Rows rows;            // of qkv, gate and up, and of all that are no longer
   Rows long_rows;       // of all that are longer
   uint32_t stages = 0;  // CONSTANT_STAGES
+  bool takes_passes = false;  // CONSTANT_PASSES
   Act act = Act::relu2;
   AttentionShape heads{1, 1, 64, 64, 0, 0, AttentionRows::qkv, false};
   uint32_t head_input = 0;
@@ -119,9 +120,6 @@ struct VulkanKernels {
   // model. Before any kernel is asked for. Does nothing where the options have a row_size.
   void suit(const ModelInfo& model);
   std::string arithmetic() const;  // what that adds to DeviceInfo::arithmetic
-
-  // Chooses kernels of decode for a device that runs so many of their workgroups at a time.
-  void suit_groups(uint32_t at_once) { groups_at_once_ = at_once; }
 
   // Each kernel is made when it is first asked for, that is when a program that uses it is first recorded.
   const Kernel& argmax();
@@ -203,6 +201,9 @@ struct VulkanKernels {
   // The kernel of the stages of decode (vk/decode.h), and whether the device can run it.
   bool has_decode(const DecodeShape& shape) const;
   const Kernel& decode(const DecodeShape& shape);
+  // Whether workgroups should take several sets of rows of whole ternary matrices, but for gates, where so
+  // many run at a time (DecodeShape::takes_passes).
+  bool gains_by_passes(const DecodeShape& shape, uint32_t at_once) const;
   StageRows stage_rows(const DecodeShape& shape, const DecodeStage& stage) const;
   // The workgroups of a stage of experts, STAGE_ROUTER and those behind it.
   uint32_t expert_groups(const DecodeShape& shape, const DecodeStage& stage) const;
@@ -218,7 +219,6 @@ struct VulkanKernels {
   bool is_loaded_once(const Matrix& w, const Norm& norm) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
   Specialisation decode_constants(const DecodeShape& shape, uint32_t tokens) const;
-  bool takes_passes(const DecodeShape& shape, const Specialisation& constants) const;
   Shader decode_shader(const DecodeShape& shape) const;
   bool fits(const DecodeShape& shape, const Specialisation& constants) const;
   uint64_t declared_bytes(Shader shader, const Specialisation& constants) const;  // of shared memory
@@ -232,7 +232,6 @@ struct VulkanKernels {
   const bool emulate_matrices_;
   const bool reconverges_;  // lanes of a subgroup that polled for different times go on together
   const bool chooses_row_size_;
-  uint32_t groups_at_once_ = 0;  // suit_groups(), or 0
   uint32_t row_size_;  // of inputs of whole ternary matrices
   std::map<std::pair<Shader, Specialisation>, Kernel> kernels_;
   double seconds_compiling_ = 0;

@@ -19,7 +19,7 @@ std::vector<float> multiples(float x, size_t n) {
 // row lengths are tested in one program, as in a model; its longest rows are those of a down projection.
 TEST_P(Kernels, ALinearHasTheBitsOfItsSteps) {
   if (GetParam().subgroup_size == 32) GTEST_SKIP() << "8, 16 and 64 show the same, and it compiles for long";
-  constexpr uint32_t kRows = 70, kLongest = 6912;
+  constexpr uint32_t kRows = 230, kLongest = 6912;
   struct Case {
     uint32_t n_in;
     Ternary w;

@@ -49,12 +49,13 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
     uint32_t subgroup_size = 0;
     bool emulate_matrices = false;
     uint32_t row_size = 0;
+    uint32_t groups_at_once = 132;  // more than there are sets of rows; with few each takes several
   };
-  const auto choices = {Kernels{IntegerDot::where_fast},
+  const auto choices = {Kernels{IntegerDot::where_fast, 0, false, 0, 3},
                         {IntegerDot::never, 64},
                         {IntegerDot::never, 32, true},
-                        {IntegerDot::where_fast, 0, false, 384}};
-  for (const auto& [dot, subgroup_size, emulate_matrices, row_size] : choices)
+                        {IntegerDot::where_fast, 0, false, 384, 2}};
+  for (const auto& [dot, subgroup_size, emulate_matrices, row_size, groups_at_once] : choices)
     for (const ChainedDecode chained : ways_to_decode(engine().device())) {
       EngineOptions options = on(current_device);
       options.kernels = share({.integer_dot = dot,
@@ -64,7 +65,7 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
                                .emulate_matrices = emulate_matrices,
                                .assume_reconvergence = true,
                                .row_size = row_size,
-                               .groups_at_once = 132});
+                               .groups_at_once = groups_at_once});
       const auto gpu = Engine::open(model_file(), options);
       const bool says_so = gpu->device().arithmetic.find("ternary matrices in") != std::string::npos;
       EXPECT_EQ(says_so, row_size != 0 && !gpu->device().cpu);

@@ -111,9 +111,7 @@ struct Variant {
   uint32_t subgroup_size = 0;  // in shared memory; 0: the device's own
   bool emulate_matrices = false;
   uint32_t row_size = 0;  // KernelOptions::row_size
-  // As many workgroups as a large GPU runs at a time; 0: as many as this device does, a software one with one
-  // thread only one.
-  uint32_t groups_at_once = 132;
+  uint32_t groups_at_once = 132;  // KernelOptions::groups_at_once; as a large GPU has them
 };
 
 inline void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
@@ -129,7 +127,7 @@ inline std::vector<Variant> kernel_variants() {
     all.push_back({"SubgroupsOf" + std::to_string(lanes), IntegerDot::never, "", true, lanes});
   all.push_back({"EmulatedMatrices", IntegerDot::never, "", true, 32, true});
   all.push_back({"RowsOf384", IntegerDot::always, "", true, 0, false, 384});
-  all.push_back({"OneAtATime", IntegerDot::never, "", true, 0, false, 0, 0});
+  all.push_back({"ThreeAtATime", IntegerDot::never, "", true, 0, false, 0, 3});
   for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
     if (!choice.supported) continue;
     std::string name = std::string("Cpu_") + choice.kernels->name;
@@ -148,13 +146,13 @@ class Kernels : public testing::TestWithParam<Variant> {
     const std::string test = std::string(of.test_suite_name()) + of.name();
     if (variant.emulate_matrices && test.find("Attention") == test.npos)
       GTEST_SKIP() << "SubgroupsOf32 shows the same: only attention differs";
-    const bool divides_otherwise = variant.row_size != 0 || variant.groups_at_once == 0;
+    const bool divides_otherwise = variant.row_size != 0 || variant.groups_at_once != 132;
     if (divides_otherwise && test.find("Steps") == test.npos && test.find("OfOneToken") == test.npos)
       GTEST_SKIP() << "GpuInteger shows the same: only products of a token and its attention differ";
     // On a software device a stage can wait for the one before only where one thread runs both.
     const char* threads = std::getenv("LP_NUM_THREADS");
     const bool chained = !device.software || (threads && std::string(threads) == "1");
-    if (variant.groups_at_once == 0 && !chained) GTEST_SKIP() << "there is no chain";
+    if (variant.groups_at_once != 132 && !chained) GTEST_SKIP() << "there is no chain";
     roll_loops(device);
     EngineOptions options;
     options.kernels = share(
