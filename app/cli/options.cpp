@@ -25,17 +25,56 @@ namespace {
 
 constexpr int kMostWords = 10000;
 
+const OptionRow* row_of_flag(std::span<const OptionRow> rows, const std::string& flag) {
+  const auto found = std::ranges::find_if(
+      rows, [&](const OptionRow& row) { return std::ranges::count(option_flags(row), flag) != 0; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+// `tool`: the command that stands before the flag, whose own options come first; nullptr: none does.
+const OptionRow* row_of_flag(const ToolRow* tool, const std::string& flag) {
+  const OptionRow* row = tool == nullptr ? nullptr : row_of_flag(tool->options, flag);
+  for (const OptionGroup& group : option_groups()) {
+    if (row == nullptr) row = row_of_flag(group.rows, flag);
+  }
+  return row;
+}
+
+// Whether the word after `word` is the value of an option: of "-p", "--prompt" and "-cp", but not of
+// "-pTEXT".
+bool takes_next_word(const ToolRow* tool, const std::string& word) {
+  const auto takes_value = [](const OptionRow* row) { return row != nullptr && *row->value != '\0'; };
+  if (!word.starts_with('-')) return false;
+  if (word.starts_with("--")) return takes_value(row_of_flag(tool, word));
+  for (size_t i = 1; i < word.size(); ++i) {
+    if (takes_value(row_of_flag(tool, {'-', word[i]}))) return i + 1 == word.size();
+  }
+  return false;
+}
+
 // A word after "--" is neither an option nor a command, whatever it looks like. CLI11 forgets that once a
-// command has its words, so each such word gets this mark, which is taken off where the word is read.
+// command has its words, so each such word gets this mark, which is taken off where the word is read. So do a
+// "--" that is the value of an option, and "++", with which CLI11 would end the command.
 constexpr char kIsWord = '\x01';
 
 std::vector<std::string> mark_words(int argc, const char* const* argv) {
-  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
-  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  if (dashes == arguments.end()) return arguments;
-  for (auto word = dashes + 1; word != arguments.end(); ++word) word->insert(0, 1, kIsWord);
-  arguments.erase(dashes);
-  return arguments;
+  std::vector<std::string> marked;
+  const ToolRow* tool = nullptr;
+  bool is_value = false;
+  bool only_words = false;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word == "--" && !is_value && !only_words) {
+      only_words = true;
+      continue;
+    }
+    if (tool == nullptr && !is_value && !only_words) tool = find_tool(word);
+    const bool has_mark = only_words || word == "--" || word == "++";
+    is_value = !only_words && !is_value && takes_next_word(tool, word);
+    if (has_mark) word.insert(0, 1, kIsWord);
+    marked.push_back(std::move(word));
+  }
+  return marked;
 }
 
 std::string without_mark(const std::string& word) {
@@ -178,19 +217,14 @@ std::string help_about(const std::string& command) {
               fmt::format("there is no command {}; 'bitnet-chat help' lists them", printable(command, 40)));
 }
 
-bool has_flag(std::span<const OptionRow> rows, const std::string& flag) {
-  return std::ranges::any_of(
-      rows, [&](const OptionRow& row) { return std::ranges::count(option_flags(row), flag) != 0; });
-}
-
 // Refuses an option that there is, but of another command or after its command alone.
 void refuse_misplaced(const std::string& flag, const ParsedTool* tool) {
-  if (tool != nullptr && has_flag(tool->row->options, flag))
+  if (tool != nullptr && row_of_flag(tool->row->options, flag) != nullptr)
     throw Error(ErrorKind::usage,
                 fmt::format("{0} belongs after the command: bitnet-chat {1} {0}", flag, tool->row->name));
   std::vector<std::string> commands;
   for (const ToolRow& row : tool_table()) {
-    if (has_flag(row.options, flag)) commands.emplace_back(row.name);
+    if (row_of_flag(row.options, flag) != nullptr) commands.emplace_back(row.name);
   }
   if (commands.empty()) return;
   throw Error(ErrorKind::usage,
@@ -322,7 +356,7 @@ void read_config_below(const CommandLine& line, const std::string& usual_config,
   std::string config;
   for (const auto& [row, option] : line.given) {
     if (option != nullptr && option_key(*row) == "config" && option->count() > 0)
-      config = option->results().back();
+      config = without_mark(option->results().back());
   }
   read_config(config.empty() ? usual_config : config, !config.empty(), options);
   yield_to_command_line(options, line.given);

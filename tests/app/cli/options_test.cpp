@@ -103,6 +103,27 @@ TEST(Options, TwoDashesEndTheOptions) {
   EXPECT_THAT(refusal({"list", "--", "--all"}), testing::HasSubstr("what is '--all' for?"));
 }
 
+TEST(Options, TwoDashesAfterAnOptionAreItsValue) {
+  EXPECT_EQ(parse({"-p", "--"}).question, "--");
+  EXPECT_EQ(parse({"--prompt", "--", "m.gguf"}).question, "--");
+  EXPECT_EQ(parse({"-cp", "--"}).question, "--");
+  const Options both = parse({"-p", "--", "--", "--m.gguf"});
+  EXPECT_EQ(both.question, "--");
+  EXPECT_EQ(both.model, "--m.gguf");
+  EXPECT_EQ(parse({"export", "1", "-o", "--"}).out, "--");
+  EXPECT_EQ(parse({"-ptext", "--", "--m.gguf"}).model, "--m.gguf");  // it has its value
+  EXPECT_EQ(parse({"-p", "list", "search", "--", "--odd"}).words, "--odd");
+}
+
+TEST(Options, TwoPlusesAreAWord) {
+  EXPECT_EQ(parse({"search", "++"}).words, "++");
+  EXPECT_EQ(parse({"search", "foo", "++", "bar"}).words, "foo ++ bar");
+  EXPECT_EQ(parse({"search", "--", "++"}).words, "++");
+  EXPECT_EQ(parse({"-p", "++"}).question, "++");
+  EXPECT_EQ(parse({"++"}).model, "++");
+  EXPECT_THAT(refusal({"list", "++"}), testing::HasSubstr("what is '++' for?"));
+}
+
 TEST(Options, WhatIsOutOfRangeOrUnknownIsUsage) {
   refusal({"--frob"});
   refusal({"--temp", "nan"});
