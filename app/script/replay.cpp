@@ -46,8 +46,8 @@ void refuse_nothing(const StoredConversation& row) {
   if (!before.empty()) throw Error(ErrorKind::runtime, before);
 }
 
-[[noreturn]] void differ(int turn, const std::string& what) {
-  throw Error(ErrorKind::mismatch, fmt::format("replay differs in turn {}: {}", turn, what));
+Error difference_in(int turn, const std::string& what) {
+  return Error(ErrorKind::mismatch, fmt::format("replay differs in turn {}: {}", turn, what));
 }
 
 // The log probability of `id` by the model's own logits, before any setting.
@@ -93,14 +93,19 @@ ChatSettings settings_of(const StoredTurn& turn) {
   return settings;
 }
 
+std::string describe_prompt(const ModelText& text, const StoredTurn& turn, size_t now) {
+  const bool same_template = turn.template_hash == hash_text(text.chat_template.source());
+  return fmt::format("the prompt has other tokens (then {}, now {}){}", turn.prompt_tokens, now,
+                     same_template ? "" : ": the chat template is another one; --chat-template chooses it");
+}
+
 // Computes one answer again; `prompt` is what the model saw. Returns the largest difference of a log
-// probability.
-double verify_turn(LoadedModel& model, const StoredTurn& turn, const std::vector<StoredToken>& tokens,
-                   const std::vector<int32_t>& prompt, int number) {
-  if (hash_tokens(prompt) != turn.prompt_hash) {
-    differ(number,
-           fmt::format("the prompt has other tokens (then {}, now {})", turn.prompt_tokens, prompt.size()));
-  }
+// probability; nothing where the answer has neither a token nor an end to compare.
+std::optional<double> verify_turn(LoadedModel& model, const StoredTurn& turn,
+                                  const std::vector<StoredToken>& tokens, const std::vector<int32_t>& prompt,
+                                  int number) {
+  if (hash_tokens(prompt) != turn.prompt_hash)
+    throw difference_in(number, describe_prompt(*model.text, turn, prompt.size()));
   const ChatSettings settings = settings_of(turn);
   Sampler sampler(sampler_for_turn(settings, turn.seed));
   DecodeOptions how;
@@ -113,7 +118,7 @@ double verify_turn(LoadedModel& model, const StoredTurn& turn, const std::vector
   std::optional<int32_t> surplus;
   // Only an answer that the model itself ended must end at the same place again.
   const bool must_end = turn.finish == "stop" && settings.stop.empty();
-  if (tokens.empty() && !must_end) return 0;
+  if (tokens.empty() && !must_end) return std::nullopt;
   model.session->sync(prompt);
   model.session->decode(sampler, how, [&](const SampledToken& token) {
     if (at == tokens.size()) {
@@ -143,7 +148,53 @@ double verify_turn(LoadedModel& model, const StoredTurn& turn, const std::vector
     difference += fmt::format(" (then on {}, {}; now on {}, {})", printable(turn.device),
                               printable(turn.driver), device.name, device.driver);
   }
-  differ(number, difference);
+  throw difference_in(number, difference);
+}
+
+Error another_model(const StoredTurn& turn, int number) {
+  return difference_in(
+      number, fmt::format("it was answered by another model ({}, fingerprint {}){}", printable(turn.model),
+                          printable(turn.model_hash, 40),
+                          turn.imported ? "; the answer was imported, so --model has to name that" : ""));
+}
+
+struct Compared {
+  uint64_t turns = 0;
+  uint64_t tokens = 0;
+  uint64_t by_old_fingerprint = 0;
+  double largest = 0;  // difference of a log probability
+  // These were not compared.
+  uint64_t given = 0;
+  uint64_t by_another_model = 0;
+  uint64_t after_another_model = 0;
+};
+
+std::string turns_were(uint64_t turns, const char* which) {
+  return fmt::format("{}{} {}", counted(turns, "turn"), which, turns == 1 ? "was" : "were");
+}
+
+std::string describe(const Compared& compared) {
+  std::string text =
+      fmt::format("{}, {}: the same; log probabilities differ by {:.4f} at most",
+                  counted(compared.turns, "turn"), counted(compared.tokens, "token"), compared.largest);
+  if (compared.given != 0)
+    text += fmt::format("; {} from elsewhere not compared", counted(compared.given, "answer"));
+  if (compared.after_another_model != 0) {
+    text += fmt::format("; {} not compared",
+                        turns_were(compared.after_another_model, " that went on with another model's words"));
+  }
+  if (compared.by_another_model != 0) {
+    text += fmt::format("; {} not compared; --model FILE compares those",
+                        turns_were(compared.by_another_model, " by another model"));
+  }
+  text += '\n';
+  if (compared.by_old_fingerprint != 0) {
+    text += fmt::format(
+        "{} stored by an earlier version, which knew a model by parts of its file: those parts and the "
+        "tokens agree.\n",
+        turns_were(compared.by_old_fingerprint, ""));
+  }
+  return text;
 }
 
 }  // namespace
@@ -171,62 +222,54 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
   refuse_nothing(row);
   std::vector<PromptMessage> messages;
   int number = 0;
-  uint64_t turns = 0;  // with tokens to compare
-  uint64_t given = 0;
-  uint64_t compared = 0;
-  double largest = 0;
-  int by_old_fingerprint = 0;
+  Compared compared;
+  std::optional<Error> first_by_another;
   const ModelInfo& info = model.engine->model();
   for (const StoredMessage& message : store.branch(row.leaf)) {
     PromptMessage said{message.role, message.text, {}};
-    if (message.role == Role::assistant) {
-      for (const StoredTurn& turn : store.turns(message.id)) {
-        ++number;
-        // These tokens were not made here (Store::add_answer), so there is nothing to compare.
-        if (turn.finish == "given") {
-          ++given;
-          for (const StoredToken& token : store.tokens(turn.id)) said.tokens.push_back(token.id);
-          continue;
-        }
-        if (turn.model_hash == info.old_fingerprint) {
-          ++by_old_fingerprint;
-        } else if (turn.model_hash != info.fingerprint) {
-          differ(number,
-                 fmt::format("it was answered by another model ({}, fingerprint {}){}", printable(turn.model),
-                             printable(turn.model_hash, 40),
-                             turn.imported ? "; the answer was imported, so --model has to name that" : ""));
-        }
+    bool begun_by_another = false;
+    const std::vector<StoredTurn> turns =
+        message.role == Role::assistant ? store.turns(message.id) : std::vector<StoredTurn>();
+    for (const StoredTurn& turn : turns) {
+      ++number;
+      const std::vector<StoredToken> tokens = store.tokens(turn.id);
+      const bool by_old_fingerprint = turn.model_hash == info.old_fingerprint;
+      // These tokens were not made here (Store::add_answer), so there is nothing to compare.
+      if (turn.finish == "given") {
+        ++compared.given;
+      } else if (!by_old_fingerprint && turn.model_hash != info.fingerprint) {
+        ++compared.by_another_model;
+        begun_by_another = true;
+        if (!first_by_another) first_by_another = another_model(turn, number);
+      } else {
         // A continued answer's prompt ends with what was said before.
         std::vector<int32_t> prompt =
             build_prompt(*model.text, turn.system, messages, row.created / 1000, settings_of(turn).think);
         prompt.insert(prompt.end(), said.tokens.begin(), said.tokens.end());
-        const std::vector<StoredToken> tokens = store.tokens(turn.id);
-        largest = std::max(largest, verify_turn(model, turn, tokens, prompt, number));
-        compared += tokens.size();
-        if (!tokens.empty()) ++turns;
-        for (const StoredToken& token : tokens) said.tokens.push_back(token.id);
+        // The words of a model with another tokenizer were encoded anew, and how long they were then is not
+        // known any more.
+        if (begun_by_another && hash_tokens(prompt) != turn.prompt_hash) {
+          ++compared.after_another_model;
+        } else if (const auto largest = verify_turn(model, turn, tokens, prompt, number)) {
+          ++compared.turns;
+          compared.tokens += tokens.size();
+          compared.largest = std::max(compared.largest, *largest);
+          if (by_old_fingerprint) ++compared.by_old_fingerprint;
+        }
       }
+      for (const StoredToken& token : tokens) said.tokens.push_back(token.id);
     }
     messages.push_back(std::move(said));
   }
-  if (compared == 0) {
+  if (compared.turns == 0 && first_by_another) throw *first_by_another;
+  if (compared.turns == 0) {
     throw Error(
         ErrorKind::runtime,
         fmt::format("conversation {} has no answer that a model of this program made, so there is nothing "
                     "to verify",
                     conversation));
   }
-  const std::string left_out =
-      given == 0 ? "" : fmt::format("; {} from elsewhere not compared", counted(given, "answer"));
-  const std::string by_parts =
-      by_old_fingerprint == 0
-          ? ""
-          : fmt::format(
-                "{} stored by an earlier version, which knew a model by parts of its file: those parts and "
-                "the tokens agree.\n",
-                by_old_fingerprint == 1 ? "1 turn was" : fmt::format("{} turns were", by_old_fingerprint));
-  return fmt::format("{}, {}: the same; log probabilities differ by {:.4f} at most{}\n{}",
-                     counted(turns, "turn"), counted(compared, "token"), largest, left_out, by_parts);
+  return describe(compared);
 }
 
 }  // namespace bitnet

@@ -24,9 +24,11 @@ int replay(
     Store& store, int64_t conversation, double speed, const Tokenizer* tokenizer, EventLoop& loop,
     FrontEnd& front_end, const std::function<bool()>& closed = [] { return false; });
 
-// Computes every answer of the branch again, with its stored prompt, settings and seed. Returns a line for
-// people; throws Error(mismatch) that names the first divergence: turn, position, both ids, gap of their log
-// probabilities as the model has them now; Error(runtime) where there is nothing to compare.
+// Computes every answer of the branch again that this model made, with its stored prompt, settings and seed.
+// Returns a line for people, which counts what another model made too. Throws Error(mismatch) that names the
+// first divergence: turn, position, both ids, gap of their log probabilities as the model has them now; the
+// same that names the first turn of another model where this one made none; Error(runtime) where there is
+// nothing to compare.
 std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model);
 
 }  // namespace bitnet

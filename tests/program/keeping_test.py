@@ -125,6 +125,24 @@ class Keeping(ProgramCase):
         self.assertEqual(code, 3)
         self.assertRegex(err, r"turn 1: position 0: then \d+ \(.*\), now \d+ \(.*\); log probabilities .*, gap \d")
 
+    def test_replay_compares_what_the_model_itself_answered(self):
+        ask = ("--device", "cpu", "-n", "2", "--seed", "5")
+        run(TALKING, *ask, "-p", "Hello!")
+        run(ENDLESS, *ask, "--resume", "1", "-p", "And you?")
+        for model in ([], ["--model", TALKING]):  # by itself it takes the model that answered last
+            code, out, err = run("replay", "1", "--verify", "--device", "cpu", *model)
+            self.assertEqual((code, err), (0, ""))
+            self.assertRegex(out, "^1 turn, 2 tokens: the same; .*; 1 turn by another model was not compared; --model FILE")
+
+    def test_replay_tells_another_chat_template(self):
+        run(TALKING, "-p", "Hello!", "-n", "2")
+        template = os.path.join(FOLDER, "template.jinja")
+        with open(template, "w") as file:
+            file.write("{% for message in messages %}{{ message.content }}!{% endfor %}")
+        code, out, err = run("replay", "1", "--verify", "--chat-template", template)
+        self.assertEqual((code, out), (3, ""))
+        self.assertIn("the chat template is another one; --chat-template chooses it", err)
+
     def test_another_answer_from_a_token_replays(self):
         self.script("What is your name?", "@wait idle", "/alt 1 2", "@wait idle", "/alt", "@wait idle")
         code, _, err = run("replay", "1", "--verify")

@@ -15,25 +15,31 @@ namespace {
 
 using testing::HasSubstr;
 
-// A conversation of two turns, the second of them continued.
-std::unique_ptr<Store> conversation_of(fake::Script& script) {
-  auto store = Store::in_memory();
+struct Line {
+  const char* text;
+  uint32_t stop_after = 0;  // tokens; 0: the answer comes to its end
+};
+
+void talk(Store& store, fake::Script& script, std::initializer_list<Line> lines) {
   fake::FrontEndLog front;
   EventLoop loop;
   Worker worker(fake::opener(script));
   worker.start();
-  const auto made = make_chat(*store, worker, script_settings(), front);
+  const auto made = make_chat(store, worker, script_settings(), front);
   Chat& chat = *made;
   loop.watch(chat.wake_fd(), [&] { chat.handle_events(); });
-  const auto say = [&](const char* text, uint32_t stop_after) {
+  for (const Line& line : lines) {
     while (chat.loading()) loop.run_once();
-    chat.submit(text);
-    if (stop_after != 0) chat.interrupt_after(stop_after);
+    chat.submit(line.text);
+    if (line.stop_after != 0) chat.interrupt_after(line.stop_after);
     while (chat.busy()) loop.run_once();
-  };
-  say("a", 0);
-  say("b", 2);
-  say("/continue", 0);
+  }
+}
+
+// A conversation of two turns, the second of them continued.
+std::unique_ptr<Store> conversation_of(fake::Script& script) {
+  auto store = Store::in_memory();
+  talk(*store, script, {{"a"}, {"b", 2}, {"/continue"}});
   return store;
 }
 
@@ -190,16 +196,111 @@ TEST(Replay, TurnsOfAnEarlierVersionAreVerifiedByTheOldFingerprint) {
                              HasSubstr("3 turns were stored by an earlier version")));
 }
 
+constexpr const char* kAnotherFingerprint = "00112233445566778899aabbccddee00";
+
 TEST(Replay, AnotherModelIsSaidToBeOne) {
   fake::Script script;
   answers(script, "two");
-  script.fingerprint = "00112233445566778899aabbccddee00";
+  script.fingerprint = kAnotherFingerprint;
   const auto store = conversation_of(script);
   fake::Script again;
   answers(again, "two");
   LoadedModel model = fake::opener(again)([](double) { return true; }, "");
   EXPECT_THAT([&] { verify_replay(*store, 1, model); },
-              testing::ThrowsMessage<Error>(HasSubstr("answered by another model")));
+              testing::ThrowsMessage<Error>(HasSubstr("turn 1: it was answered by another model")));
+}
+
+TEST(Replay, TurnsOfAnotherModelAreCountedAndNotCompared) {
+  const auto store = Store::in_memory();
+  fake::Script another, script;
+  another.fingerprint = kAnotherFingerprint;
+  answers(another, "two");
+  script.answer("four");
+  talk(*store, another, {{"a"}, {"b", 2}, {"/continue"}});
+  talk(*store, script, {{"/open 1"}, {"c"}});
+  const auto verified = [&](const std::string& fingerprint, std::initializer_list<const char*> texts) {
+    fake::Script again;
+    again.fingerprint = fingerprint;
+    for (const char* text : texts) again.answer(text);
+    LoadedModel model = fake::opener(again)([](double) { return true; }, "");
+    return verify_replay(*store, 1, model);
+  };
+  EXPECT_THAT(verified(script.fingerprint, {"four"}),
+              testing::AllOf(testing::StartsWith("1 turn, 4 tokens: the same; "),
+                             testing::EndsWith("; 3 turns by another model were not compared; --model FILE "
+                                               "compares those\n")));
+  EXPECT_THAT(verified(kAnotherFingerprint, {"one", "two", "three"}),
+              testing::AllOf(testing::StartsWith("3 turns, 10 tokens: the same; "),
+                             HasSubstr("; 1 turn by another model was not compared; ")));
+  EXPECT_THAT([&] { verified(script.fingerprint, {"for"}); },
+              testing::ThrowsMessage<Error>(HasSubstr("turn 4: position 2")));
+}
+
+TEST(Replay, AnAnswerThatGoesOnWithAnotherModelsWords) {
+  const auto store = Store::in_memory();
+  fake::Script another, script;
+  another.fingerprint = kAnotherFingerprint;
+  another.answer("hello");
+  script.answer("there");
+  script.answer("next");
+  talk(*store, another, {{"a", 2}});
+  talk(*store, script, {{"/open 1"}, {"/continue"}, {"b"}});
+  const auto verified = [&](int64_t id, std::initializer_list<const char*> texts) {
+    fake::Script again;
+    for (const char* text : texts) again.answer(text);
+    LoadedModel model = fake::opener(again)([](double) { return true; }, "");
+    return verify_replay(*store, id, model);
+  };
+  EXPECT_THAT(verified(1, {"there", "next"}),
+              testing::AllOf(testing::StartsWith("2 turns, 9 tokens: the same; "),
+                             HasSubstr("; 1 turn by another model was not compared; ")));
+
+  // Where the other model has other tokens for its words, they were encoded anew.
+  WholeConversation whole = store->whole(1).value();
+  for (StoredToken& token : whole.messages[1].turns.front().tokens) token.id = 1;
+  EXPECT_THAT(verified(store->add_whole(whole), {"next"}),
+              testing::AllOf(testing::StartsWith("1 turn, 4 tokens: the same; "),
+                             HasSubstr("; 1 turn that went on with another model's words was not compared; "),
+                             HasSubstr("; 1 turn by another model was not compared; ")));
+}
+
+TEST(Replay, AnEndWithoutATokenBeforeItIsAnAnswer) {
+  const auto store = Store::in_memory();
+  fake::Script script;
+  script.answer("abd");
+  script.answer("");
+  talk(*store, script, {{"a"}, {"/alt 3 1"}});
+  const auto verified = [&](const char* text) {
+    fake::Script again;
+    again.answer(text);
+    LoadedModel model = fake::opener(again)([](double) { return true; }, "");
+    return verify_replay(*store, 1, model);
+  };
+  EXPECT_THAT(verified(""), testing::StartsWith("1 turn, 0 tokens: the same; "));
+  EXPECT_THAT([&] { verified("x"); },
+              testing::ThrowsMessage<Error>(HasSubstr("position 0: then the answer ended")));
+}
+
+TEST(Replay, AnotherChatTemplateIsSaidToBeOne) {
+  fake::Script script;
+  answers(script, "two");
+  const auto store = conversation_of(script);
+  fake::Script again;
+  const auto refusal = [&](const OpenModel& opener) {
+    LoadedModel model = opener([](double) { return true; }, "");
+    try {
+      verify_replay(*store, 1, model);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::mismatch);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string told = "the chat template is another one; --chat-template chooses it";
+  EXPECT_THAT(refusal(fake::opener(again, 512, std::string(fake::kTemplate) + "!")),
+              testing::AllOf(HasSubstr("turn 1: the prompt has other tokens (then "), HasSubstr(told)));
+  EXPECT_THAT(refusal(fake::opener(again, 512, fake::kTemplate, /*add_bos=*/false)),
+              testing::Not(HasSubstr(told)));
 }
 
 TEST(Replay, VerifyNamesTheFirstDivergence) {
