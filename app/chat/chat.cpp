@@ -210,6 +210,12 @@ void LiveChat::advance_queue() {
     const std::string typed = queue_.front().typed;
     const bool is_turn = !bitnet::is_command(typed);
     if (is_turn ? !can_begin_turn(parts_) : !may_run(checked_command(typed))) return;
+    try {
+      if (is_turn) conversation_.catch_up();
+    } catch (const Error& error) {
+      reporter_.error(error.what());
+      return queue_.take_back_all();
+    }
     const Queue::Waiting next = queue_.pop();
     try {
       if (is_turn) {

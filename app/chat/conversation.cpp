@@ -9,6 +9,7 @@
 #include "app/base/clock.h"
 #include "app/store/message_tree.h"
 #include "listing.h"
+#include "refuse.h"
 
 namespace bitnet {
 
@@ -314,6 +315,38 @@ void Conversation::add_answer(StoredMessage answer, const std::vector<StoredToke
   });
   push_message(std::move(answer));
   for (const StoredToken& token : tokens) branch_.back().tokens.push_back(token.id);
+}
+
+void Conversation::catch_up() {
+  if (branch_.empty() || open_turn_) return;
+  const StoredMessage& last = branch_.back().stored;
+  bool is_draft = false;
+  try {
+    std::optional<StoredMessage> now = store().message(last.id);
+    if (now && now->draft) {
+      store().mark_abandoned_drafts();
+      now = store().message(last.id);
+    }
+    if (!now || (now->text == last.text && !now->draft && !last.draft)) return;
+    is_draft = now->draft;
+    branch_ = read_branch(store(), number(), last.id);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::database) throw;
+    return;  // what is sent is kept elsewhere then
+  }
+  update_context();
+  show_all();
+  if (is_draft) refuse("another program is still writing the last answer; wait until it is finished");
+  reporter_.front_end().notice("Another program has gone on with the last answer, as it is shown now.");
+}
+
+bool Conversation::is_followed() { return !store().children(number(), branch_.back().stored.id).empty(); }
+
+void Conversation::copy_answer() {
+  StoredMessage copy = branch_.back().stored;
+  const std::vector<StoredToken> tokens = store().message_tokens(copy.id);
+  step_back_to(copy.parent);
+  add_answer(std::move(copy), tokens);
 }
 
 std::string Conversation::take_back() {

@@ -71,6 +71,12 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   // To the end of the branch, stored and shown. The first message makes the conversation, with this title.
   void add_user_message(const std::string& text, const std::string& title);
   void add_answer(StoredMessage answer, const std::vector<StoredToken>& tokens);
+  // Reads the last message again where another program has gone on with it. Throws Error(usage) while one
+  // does.
+  void catch_up();
+  bool is_followed();  // whether messages follow the last one of the branch
+  // Another answer takes the place of the last one, with the same words: what followed was said to that one.
+  void copy_answer();
   std::string take_back();  // removes the last message, which nothing follows; returns its text
 
   // The answer that is being written. It begins empty, or goes on with the answer that the branch ends in.

@@ -136,13 +136,16 @@ void do_regen(ChatParts& chat, std::string_view) {
 }
 
 void do_continue(ChatParts& chat, std::string_view) {
-  const std::vector<BranchMessage>& branch = chat.conversation.branch();
+  Conversation& conversation = chat.conversation;
+  const std::vector<BranchMessage>& branch = conversation.branch();
   chat.model.require();
+  conversation.catch_up();
   if (branch.empty() || branch.back().stored.role != Role::assistant)
     refuse("there is no answer to go on with");
   if (branch.back().stored.finish == name_of(Finish::stop)) {
     refuse("the last answer is finished, so there is nothing to continue; /regen gives another one");
   }
+  if (conversation.is_followed()) conversation.copy_answer();
   chat.answer.begin();
 }
 

@@ -21,6 +21,7 @@ void add_user_turn(ChatParts& chat, std::string_view turn, Unanswered unanswered
     return;
   }
   try {
+    if (can_begin_turn(chat)) chat.conversation.catch_up();
     name_files(chat, turn, true);
     tell_without_file(chat, without_file(turn));
   } catch (const Error&) {

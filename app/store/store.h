@@ -122,12 +122,14 @@ class Store {
   int64_t add_message(int64_t conversation, std::optional<int64_t> parent, Role role, std::string_view text);
 
   // Begins an answer, which is a draft at first, or continues a finished one (if `turn.message` is not 0).
+  // Throws Error(usage) for one that is a draft.
   StoredTurn begin_turn(int64_t conversation, std::optional<int64_t> parent, StoredTurn turn);
   // Adds an answer that is known already, with its tokens if they are known; its turn has the finish "given".
   // Returns the message, which becomes the leaf.
   int64_t add_answer(int64_t conversation, std::optional<int64_t> parent, std::string_view text,
                      std::string_view finish, const std::vector<StoredToken>& tokens,
                      uint32_t thought_tokens = 0);
+  void mark_abandoned_drafts();  // whose process is gone, as interrupted
   void append(const StoredTurn& turn, std::string_view text, const std::vector<StoredToken>& tokens);
   void finish_turn(
       const StoredTurn& turn);  // its counts, times and finish; on the disk when the call returns
@@ -172,7 +174,6 @@ class Store {
   std::optional<int64_t> unfinished(std::string_view work);
   void remove_backups(int64_t made_before);
   int64_t add_whole_rows(const WholeConversation& whole);
-  void mark_abandoned_drafts();
   void touch(int64_t conversation);
   // Rows of turns; within a transaction.
   int64_t add_turn_row(const StoredTurn& turn);

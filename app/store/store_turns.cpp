@@ -129,9 +129,11 @@ StoredTurn Store::begin_turn(int64_t conversation, std::optional<int64_t> parent
       message.run();
       turn.message = db().last_id();
     } else {
-      Statement message(db(), "UPDATE message SET finish = NULL, owner = ? WHERE id = ?");
+      Statement message(db(),
+                        "UPDATE message SET finish = NULL, owner = ? WHERE id = ? AND finish IS NOT NULL"
+                        " RETURNING id");
       message << std::string_view(owner_) << turn.message;
-      message.run();
+      if (!message.step()) throw Error(ErrorKind::usage, "another program goes on with this answer");
     }
     set_leaf(conversation, turn.message);
     touch(conversation);

@@ -126,6 +126,49 @@ TEST_F(ChatTest, AnAnswerThatAnotherProgramIsWritingIsMarked) {
   EXPECT_THAT(front.log, testing::Not(HasSubstr("elsewhere")));
 }
 
+TEST_F(ChatTest, NothingIsSentBehindAnAnswerThatAnotherProgramIsWriting) {
+  start_loaded();
+  const int64_t theirs = store->add_conversation("");
+  StoredTurn turn = store->begin_turn(theirs, store->add_message(theirs, {}, Role::user, "go"), {});
+  store->append(turn, "half of", {});
+  say("/open " + std::to_string(theirs));
+  store->append(turn, " it", {});
+  for (const char* typed : {"more", "/continue"}) {
+    say(typed);
+    EXPECT_THAT(front.log, HasSubstr("another program is still writing the last answer"));
+    EXPECT_EQ(store->messages(theirs).size(), 2U) << typed;
+    EXPECT_EQ(store->turns(turn.message).size(), 1U) << typed;
+  }
+  EXPECT_EQ(front.returned.size(), 1U);  // what was typed
+  turn.finish = "length";
+  store->append(turn, " all", {});
+  store->finish_turn(turn);
+  say("more");
+  EXPECT_EQ(store->messages(theirs).size(), 4U);
+  EXPECT_EQ(front.shown[1].text, "half of it all");
+}
+
+// What was said behind an answer was said to it as it was.
+TEST_F(ChatTest, AnAnswerWithTurnsBehindItIsContinuedInACopy) {
+  start_loaded();
+  const int64_t number = store->add_conversation("");
+  StoredTurn turn = store->begin_turn(number, store->add_message(number, {}, Role::user, "go"), {});
+  store->append(turn, "half of", {{7, 0, 0}, {8, 0, 0}});
+  turn.finish = "length";
+  store->finish_turn(turn);
+  const int64_t behind = store->add_message(number, turn.message, Role::user, "and then?");
+  store->set_leaf(number, turn.message);
+  say("/open " + std::to_string(number));
+  say("/continue");
+  EXPECT_EQ(store->message(turn.message)->text, "half of");
+  EXPECT_EQ(store->message(behind)->parent, turn.message);
+  EXPECT_EQ(store->turns(turn.message).size(), 1U);
+  ASSERT_EQ(front.shown.size(), 2U);
+  EXPECT_NE(front.shown[1].id, turn.message);
+  EXPECT_EQ(store->message(front.shown[1].id)->text.substr(0, 7), "half of");
+  EXPECT_GT(store->message(front.shown[1].id)->text.size(), 7U);
+}
+
 // Of the 16 experts of each layer half have a place on the device, so that 4 MiB a token are expected to come
 // over the link; but those that are used most have one: 6 of 96 were missed, and 2 were copied.
 TEST_F(ChatTest, FiguresTellWhatAnAnswerReadOfExperts) {
