@@ -281,6 +281,17 @@ TEST(Replay, AnEndWithoutATokenBeforeItIsAnAnswer) {
               testing::ThrowsMessage<Error>(HasSubstr("position 0: then the answer ended")));
 }
 
+// What verify_replay() says that differs in the first conversation.
+std::string difference_told(Store& store, LoadedModel& model) {
+  try {
+    verify_replay(store, 1, model);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::mismatch);
+    return error.what();
+  }
+  return "";
+}
+
 TEST(Replay, AnotherChatTemplateIsSaidToBeOne) {
   fake::Script script;
   answers(script, "two");
@@ -288,13 +299,7 @@ TEST(Replay, AnotherChatTemplateIsSaidToBeOne) {
   fake::Script again;
   const auto refusal = [&](const OpenModel& opener) {
     LoadedModel model = opener([](double) { return true; }, "");
-    try {
-      verify_replay(*store, 1, model);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::mismatch);
-      return std::string(error.what());
-    }
-    return std::string();
+    return difference_told(*store, model);
   };
   const std::string told = "the chat template is another one; --chat-template chooses it";
   EXPECT_THAT(refusal(fake::opener(again, 512, std::string(fake::kTemplate) + "!")),
@@ -313,13 +318,7 @@ TEST(Replay, VerifyNamesTheFirstDivergence) {
     again.answer(second);
     again.answer("three");
     LoadedModel model = fake::opener(again)([](double) { return true; }, "");
-    try {
-      verify_replay(*store, 1, model);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::mismatch);
-      return std::string(error.what());
-    }
-    return std::string();
+    return difference_told(*store, model);
   };
   EXPECT_THAT(difference("one", "txo"), testing::AllOf(HasSubstr("turn 2"), HasSubstr("position 1"),
                                                        HasSubstr("119"), HasSubstr("120"), HasSubstr("gap")));
