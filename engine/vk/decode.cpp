@@ -287,8 +287,9 @@ uint32_t Decode::find_groups_at_once(const Kernel& kernel) {
   return found;
 }
 
-uint32_t Decode::groups_at_once(const Kernel& kernel) {
+uint32_t Decode::groups_at_once(const DecodeShape& shape) {
   if (wanted_at_once_ != 0) return wanted_at_once_;
+  const Kernel& kernel = kernels_.decode(shape);
   const auto [found, is_new] = found_at_once_.try_emplace(&kernel);
   if (is_new) found->second = find_groups_at_once(kernel);
   return found->second;
@@ -300,9 +301,9 @@ DecodeDispatches Decode::prepare(DecodeStages stages) {
   untried_ = false;
   uint32_t at_once = kGroupsOfALargeGpu;
   if (chained_ && (stages.stages_.size() > 1 || stages.rounds_apart())) {
-    at_once = groups_at_once(kernels_.decode(shape));
+    at_once = groups_at_once(shape);
     shape.takes_passes = kernels_.gains_by_passes(shape, at_once);
-    if (shape.takes_passes) at_once = groups_at_once(kernels_.decode(shape));
+    if (shape.takes_passes) at_once = groups_at_once(shape);
   }
   return lay_out(std::move(stages), shape, chained_, at_once);
 }

@@ -172,7 +172,7 @@ class Decode {
   bool ends(DecodeStages empty, const Kernel& kernel);
   bool goes_on(const Kernel& kernel);
   uint32_t find_groups_at_once(const Kernel& kernel);
-  uint32_t groups_at_once(const Kernel& kernel);
+  uint32_t groups_at_once(const DecodeShape& shape);
   std::unique_ptr<VulkanBuffer> allocate(uint64_t bytes);
   std::unique_ptr<VulkanBuffer> upload(std::span<const std::byte> bytes);
 
