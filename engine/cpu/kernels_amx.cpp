@@ -202,6 +202,7 @@ void multiply_band(const UnitTile& w, uint32_t row, const UnitInputs& in, uint32
     const __m512 d = _mm512_loadu_ps(w.scales + at), m = kMin ? _mm512_loadu_ps(w.minima + at) : d;
     const float* factors = in.factors + u * kUnit / kInputUnit;
     const auto add = [&](uint32_t t, __m512i & to) __attribute__((always_inline)) {
+      if (t >= n_tokens) return;  // of which there are no factors and sums
       const __m512 factor = _mm512_set1_ps(factors[size_t{w.n_in} / kInputUnit * t]);
       __m512 exact = _mm512_cvtepi32_ps(_mm512_load_si512(now.of[t]));
       if constexpr (kRest)
