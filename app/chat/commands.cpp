@@ -35,7 +35,8 @@ const Command kCommands[] = {
     {"/edit", "", "[TEXT]", "rewrite your last turn", "", stops, do_edit,
      "TEXT takes its place and is sent; without TEXT the turn goes back to the input line. The old turn and "
      "what followed stay stored. /goto N first for an earlier turn."},
-    {"/continue", "", "", "go on with the last answer where it stopped", "", waits, do_continue},
+    {"/continue", "", "", "go on with the last answer where it stopped", "", waits, do_continue,
+     "Where turns follow it, a copy goes on, and it stays as it was for them."},
     {"/fork", "", "[N]", "begin a new branch, here or at message N", "", waits, do_fork,
      "What is shown now stays as a branch of its own: /branches lists it, and /goto goes back to it."},
     {"/branches", "", "", "the branches of this conversation", "", runs, do_branches,

@@ -184,14 +184,14 @@ void Decode::share_out(std::vector<DecodeStage>& stages, const DecodeShape& shap
   }
 }
 
-DecodeDispatches Decode::lay_out(DecodeStages list, const DecodeShape& shape, bool chained,
-                                 uint32_t at_once) {
+DecodeDispatches Decode::lay_out(DecodeStages list, const DecodeShape& shape, const Kernel& kernel,
+                                 bool chained, uint32_t at_once) {
   DecodeDispatches result{};
   const uint32_t n_tokens = list.n_tokens_;
   if (list.rounds_apart()) list.round_apart();
-  result.kernel = &kernels_.decode(shape);
+  result.kernel = &kernel;
   std::vector<DecodeStage>& stages = list.stages_;
-  share_out(stages, shape, n_tokens, result.kernel->constant(CONSTANT_WORKGROUP_SIZE), at_once);
+  share_out(stages, shape, n_tokens, kernel.constant(CONSTANT_WORKGROUP_SIZE), at_once);
 
   std::vector<uint32_t> groups;
   const auto n_stages = static_cast<uint32_t>(stages.size());
@@ -207,7 +207,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, const DecodeShape& shape, bo
   const uint64_t given_bytes = list.given_bytes();
   result.memory = memory((kProgressHeader + uint64_t{n_stages} * kDoneStride) * sizeof(uint32_t),
                          kCountBytes + tagged_bytes, given_bytes, n_tokens);
-  list.lay_flow(result.kernel->constant(CONSTANT_ROUNDED), result.memory->given->address(),
+  list.lay_flow(kernel.constant(CONSTANT_ROUNDED), result.memory->given->address(),
                 result.memory->chunks->address() + (n_tokens == 1 ? kCountBytes : 0));
   const uint32_t most_polls = list.backwards_                   ? kMostPollsOfATrial
                               : device_.use().host_weights != 0 ? kMostPollsOverALink
@@ -241,8 +241,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, const DecodeShape& shape, bo
 
 // Runs a chain of stages that do nothing, and says whether none of its workgroups gave up waiting.
 bool Decode::ends(DecodeStages empty, const Kernel& kernel) {
-  DecodeDispatches chain = lay_out(std::move(empty), {}, true, 1);
-  chain.kernel = &kernel;
+  DecodeDispatches chain = lay_out(std::move(empty), {}, kernel, true, 1);
   VulkanProgram program(device_);
   VulkanRecorder recorder(device_, kernels_, *this, nullptr, nullptr, nullptr, nullptr, params_, program);
   recorder.decode(std::move(chain));
@@ -305,7 +304,7 @@ DecodeDispatches Decode::prepare(DecodeStages stages) {
     shape.takes_passes = kernels_.gains_by_passes(shape, at_once);
     if (shape.takes_passes) at_once = groups_at_once(shape);
   }
-  return lay_out(std::move(stages), shape, chained_, at_once);
+  return lay_out(std::move(stages), shape, kernels_.decode(shape), chained_, at_once);
 }
 
 std::optional<AttentionScratch> Decode::scratch(uint64_t bytes) {

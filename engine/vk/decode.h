@@ -5,7 +5,6 @@
 #pragma once
 
 #include <map>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -163,7 +162,8 @@ class Decode {
   void check() const;
 
  private:
-  DecodeDispatches lay_out(DecodeStages stages, const DecodeShape& shape, bool chained, uint32_t at_once);
+  DecodeDispatches lay_out(DecodeStages stages, const DecodeShape& shape, const Kernel& kernel, bool chained,
+                           uint32_t at_once);
   void share_out(std::vector<DecodeStage>& stages, const DecodeShape& shape, uint32_t n_tokens, uint32_t size,
                  uint32_t at_once) const;
   bool has_room(DecodeStages list) const;

@@ -31,6 +31,8 @@ TEST_P(EngineTest, WithAndWithoutTheDotProductTheLogitsAreTheSame) {
   }
 }
 
+constexpr uint32_t kManyGroups = 132;  // as a large GPU runs at a time
+
 // Returns the ways to decode on a device. In a chain of stages each stage waits for the one before. A
 // software device can do that only with one thread, where what it waits for is there already
 // (engine_chained_decode).
@@ -49,7 +51,7 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
     uint32_t subgroup_size = 0;
     bool emulate_matrices = false;
     uint32_t row_size = 0;
-    uint32_t groups_at_once = 132;  // more than there are sets of rows; with few each takes several
+    uint32_t groups_at_once = kManyGroups;  // with few each takes several sets of rows
   };
   const auto choices = {Kernels{IntegerDot::where_fast, 0, false, 0, 3},
                         {IntegerDot::never, 64},
@@ -102,7 +104,7 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsBehindManyKeys) {
                              .subgroup_size = emulate_matrices ? 32U : 0U,
                              .emulate_matrices = emulate_matrices,
                              .assume_reconvergence = true,
-                             .groups_at_once = 132});
+                             .groups_at_once = kManyGroups});
     const auto gpu = Engine::open(file, options);
     std::vector<std::vector<float>> all;
     for (const uint32_t batch : {1U, 3U}) {

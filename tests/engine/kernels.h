@@ -103,6 +103,9 @@ inline void run(Backend& b, const std::function<void(Recorder&)>& kernels, uint3
   b.run(*program, position, tokens);
 }
 
+// KernelOptions::groups_at_once as a large GPU has them, more than most of these products have sets of rows.
+constexpr uint32_t kManyGroups = 132;
+
 struct Variant {
   std::string name;
   IntegerDot dot = IntegerDot::never;
@@ -111,7 +114,7 @@ struct Variant {
   uint32_t subgroup_size = 0;  // in shared memory; 0: the device's own
   bool emulate_matrices = false;
   uint32_t row_size = 0;  // KernelOptions::row_size
-  uint32_t groups_at_once = 132;  // KernelOptions::groups_at_once; as a large GPU has them
+  uint32_t groups_at_once = kManyGroups;
 };
 
 inline void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
@@ -146,13 +149,13 @@ class Kernels : public testing::TestWithParam<Variant> {
     const std::string test = std::string(of.test_suite_name()) + of.name();
     if (variant.emulate_matrices && test.find("Attention") == test.npos)
       GTEST_SKIP() << "SubgroupsOf32 shows the same: only attention differs";
-    const bool divides_otherwise = variant.row_size != 0 || variant.groups_at_once != 132;
+    const bool divides_otherwise = variant.row_size != 0 || variant.groups_at_once != kManyGroups;
     if (divides_otherwise && test.find("Steps") == test.npos && test.find("OfOneToken") == test.npos)
       GTEST_SKIP() << "GpuInteger shows the same: only products of a token and its attention differ";
     // On a software device a stage can wait for the one before only where one thread runs both.
     const char* threads = std::getenv("LP_NUM_THREADS");
     const bool chained = !device.software || (threads && std::string(threads) == "1");
-    if (variant.groups_at_once != 132 && !chained) GTEST_SKIP() << "there is no chain";
+    if (variant.groups_at_once != kManyGroups && !chained) GTEST_SKIP() << "there is no chain";
     roll_loops(device);
     EngineOptions options;
     options.kernels = share(

@@ -107,11 +107,18 @@ TEST_F(ChatTest, QuitEndsTheProgramThoughTheConversationWasDeleted) {
   EXPECT_TRUE(front.returned.empty());
 }
 
+// What another program has written so far.
+StoredTurn half_an_answer(Store& store, int64_t conversation) {
+  const StoredTurn turn =
+      store.begin_turn(conversation, store.add_message(conversation, {}, Role::user, "go"), {});
+  store.append(turn, "half of", {{7, 0, 0}, {8, 0, 0}});
+  return turn;
+}
+
 TEST_F(ChatTest, AnAnswerThatAnotherProgramIsWritingIsMarked) {
   start_loaded();
   const int64_t theirs = store->add_conversation("");
-  StoredTurn turn = store->begin_turn(theirs, store->add_message(theirs, {}, Role::user, "go"), {});
-  store->append(turn, "half of", {});
+  StoredTurn turn = half_an_answer(*store, theirs);
   say("/open " + std::to_string(theirs));
   ASSERT_EQ(front.shown.size(), 2U);
   EXPECT_EQ(front.shown[1].text, "half of");
@@ -129,11 +136,11 @@ TEST_F(ChatTest, AnAnswerThatAnotherProgramIsWritingIsMarked) {
 TEST_F(ChatTest, NothingIsSentBehindAnAnswerThatAnotherProgramIsWriting) {
   start_loaded();
   const int64_t theirs = store->add_conversation("");
-  StoredTurn turn = store->begin_turn(theirs, store->add_message(theirs, {}, Role::user, "go"), {});
-  store->append(turn, "half of", {});
+  StoredTurn turn = half_an_answer(*store, theirs);
   say("/open " + std::to_string(theirs));
   store->append(turn, " it", {});
   for (const char* typed : {"more", "/continue"}) {
+    front.log.clear();
     say(typed);
     EXPECT_THAT(front.log, HasSubstr("another program is still writing the last answer"));
     EXPECT_EQ(store->messages(theirs).size(), 2U) << typed;
@@ -152,8 +159,7 @@ TEST_F(ChatTest, NothingIsSentBehindAnAnswerThatAnotherProgramIsWriting) {
 TEST_F(ChatTest, AnAnswerWithTurnsBehindItIsContinuedInACopy) {
   start_loaded();
   const int64_t number = store->add_conversation("");
-  StoredTurn turn = store->begin_turn(number, store->add_message(number, {}, Role::user, "go"), {});
-  store->append(turn, "half of", {{7, 0, 0}, {8, 0, 0}});
+  StoredTurn turn = half_an_answer(*store, number);
   turn.finish = "length";
   store->finish_turn(turn);
   const int64_t behind = store->add_message(number, turn.message, Role::user, "and then?");

@@ -73,6 +73,17 @@ TEST_F(QueueTest, ATurnThatDoesNotFitGivesBackWhatWaitsBehindIt) {
   EXPECT_THAT(front.returned, ElementsAre(std::string(600, 'x'), "third"));
 }
 
+TEST_F(QueueTest, WhatWaitsIsGivenBackWhereAnotherProgramIsWriting) {
+  begin();
+  store->begin_turn(1, store->messages(1).front().id, {});  // another answer to the turn
+  chat->submit("/goto 3");
+  chat->submit("second");
+  go_on();
+  EXPECT_THAT(front.log, HasSubstr("another program is still writing the last answer"));
+  EXPECT_THAT(front.returned, ElementsAre("second"));
+  EXPECT_EQ(store->messages(1).size(), 3U);
+}
+
 TEST_F(QueueTest, FilesGoWithTheMessageThatTheyWereReadFor) {
   begin();
   script.answer("two");
