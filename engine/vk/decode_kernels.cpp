@@ -404,9 +404,11 @@ StageRows VulkanKernels::stage_rows(const DecodeShape& shape, const DecodeStage&
     const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
     if (r.lanes > 16 && ceil_div(s.n_out, size / 16 * r.rows) >= kEnoughWorkgroups) r.lanes = 16;
   }
-  if (gates && (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0)
+  if (gates && (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0) {
     r.passes =
         std::max(1U, shape.weights.unit_of_input() / (c.at(CONSTANT_WORKGROUP_SIZE) / r.lanes * r.rows));
+    r.shares_units = layout == Layout::groups && shape.weights.rest != 0;  // as decode_shared.glsl has it
+  }
   return r;
 }
 

@@ -18,13 +18,21 @@
 #endif
 #if defined(GROUPS) && MATRICES == 2
 #define ROUNDS (kGatesRound && gives_units())
+#define IS_SHARED (kGatesAreShared && pass == passes)  // behind the sets of the workgroup (decode_shared.glsl)
 #endif
 #if MATRICES == 2
 #define IS_LAST_TOKEN (kTokens == 1 || t + 1 == n_tokens())
 #else
 #define IS_LAST_TOKEN true
 #endif
-#if defined(GROUPS) || MATRICES == 2
+#ifdef GROUPS
+#define NEXT_ROW next_row
+#else
+#define NEXT_ROW (first_row + a_pass)
+#endif
+#ifdef ROUNDS
+#define GOES_ON (pass + 1 < passes || pass + 1 == passes && shares)
+#elif defined(GROUPS) || MATRICES == 2
 #define GOES_ON (pass + 1 < passes_of(group))
 #else
 #define GOES_ON (kPasses != 0 && pass + 1 < passes_of(group))  // a loop makes decode 2 % slower on a large GPU
@@ -79,9 +87,19 @@ void PRODUCT(uint group, RowScale scale) {
 #ifndef GROUPS
   a_pass *= push.n_groups;
 #endif
+#ifdef ROUNDS
+  uint passes = passes_of(group), of_subgroup = shared_row(group, a_pass / N_SUBGROUPS);
+  bool shares = takes_shared(of_subgroup);
+#endif
   for (uint pass = 0;; ++pass) {
   bool goes_on = GOES_ON;
-  uint next_residual = goes_on ? RESIDUAL_OF(first_row + a_pass) : 0;
+#ifdef GROUPS
+  uint next_row = first_row + a_pass;
+#endif
+#ifdef ROUNDS
+  if (kGatesAreShared && pass + 1 == passes) next_row = of_subgroup + LANE / LANES * ROWS;
+#endif
+  uint next_residual = goes_on ? RESIDUAL_OF(NEXT_ROW) : 0;
 #if MATRICES == 2
   for (uint t = 0; t < n_tokens(); ++t) {
   if (kTokens > 1) scale = use_vector(t);
@@ -132,7 +150,7 @@ void PRODUCT(uint group, RowScale scale) {
       UNROLL for (uint k = 0; k < CODES; ++k)
         acc[k] += rounded_share(REST_STEPS * dots[k] + (rest_dots[k] - sums), of_group[k], share);
     }
-    if (goes_on && IS_LAST_TOKEN) LOAD_AT(first_row + a_pass, i, i + 1);  // on their way meanwhile
+    if (goes_on && IS_LAST_TOKEN) LOAD_AT(NEXT_ROW, i, i + 1);  // on their way meanwhile
   }
 #else
   ivec4 sums[CODES];  // one for each shift, still scaled by it
@@ -147,7 +165,7 @@ void PRODUCT(uint group, RowScale scale) {
       sums[k].z = dot_codes_at(some, 2, q2, sums[k].z);
       sums[k].w = dot_codes_at(some, 0, q3, sums[k].w);
     }
-    if (goes_on && IS_LAST_TOKEN) LOAD_AT(first_row + a_pass, i, i + 1);
+    if (goes_on && IS_LAST_TOKEN) LOAD_AT(NEXT_ROW, i, i + 1);
   }
   UNROLL for (uint k = 0; k < CODES; ++k)
     acc[k] = sums[k].x + (sums[k].y >> 4) + (sums[k].z >> 2) + sums[k].w;
@@ -178,7 +196,9 @@ void PRODUCT(uint group, RowScale scale) {
       float result = gated(ternary_result(sum, q_sum, scale.s, push.scale0),
                            ternary_result(up_sum, q_sum, scale.s, push.scale1));
 #ifdef ROUNDS
-      if (ROUNDS)
+      if (ROUNDS && IS_SHARED)
+        give_shared(row, result);
+      else if (ROUNDS)
         keep_gate(row, result);
       else
 #endif
@@ -193,11 +213,11 @@ void PRODUCT(uint group, RowScale scale) {
   }
 #endif
 #ifdef ROUNDS
-  if (ROUNDS) give_gates((first_pass(group) + pass + 1) * a_pass);
+  if (ROUNDS && !IS_SHARED) give_gates((first_pass(group) + pass + 1) * a_pass);
 #endif
   if (!goes_on) break;
   if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD) meet_behind_polls();  // of what it is added to
-  first_row += a_pass;
+  first_row = NEXT_ROW;
   residual = next_residual;
   }
 }
@@ -221,4 +241,6 @@ void PRODUCT(uint group, RowScale scale) {
 #undef GIVES_ROW
 #undef ROUNDS
 #undef GOES_ON
+#undef NEXT_ROW
+#undef IS_SHARED
 #undef IS_LAST_TOKEN

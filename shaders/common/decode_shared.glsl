@@ -1,0 +1,45 @@
+// Units of gates that workgroups share. A workgroup rounds the units that it has made, so where these do not
+// divide evenly most would wait for a few that have one more. Of the last units each workgroup therefore
+// takes the rows of a few of its subgroups, behind its own units, and hands them over as values, which lie
+// behind the units; who takes them rounds them. They are no more quads than there are invocations. Part of
+// decode_rounded.glsl, for groups with two planes, whose units take long.
+#ifdef GROUPS
+const bool kGatesAreShared = kRest != 0 && kGatesRound;
+#else
+const bool kGatesAreShared = false;
+#endif
+uint shared_units() { return kGatesAreShared ? push.shared_units : 0; }
+uint shared_rows() { return shared_units() * 4 * kUnitWords; }
+uint shared_quads() { return shared_units() * kUnitWords; }
+
+// Where they lie behind so many units.
+uint first_shared_quad(uint units) { return (2 * first_of_units(units) + 2 * units + 3) / 4; }
+
+// The first row that a subgroup takes of them, where it takes so many; the last subgroups of a workgroup do.
+uint shared_row(uint group, uint rows) {
+  return push.n_out - shared_rows() + (group * push.sharers + N_SUBGROUPS - 1 - SUBGROUP) * rows;
+}
+bool takes_shared(uint row) {
+  return kGatesAreShared && N_SUBGROUPS - 1 - SUBGROUP < push.sharers && row < push.n_out;
+}
+
+void give_shared(uint row, float value) {
+  uint first = push.n_out - shared_rows();
+  Given(push.to).at[4 * first_shared_quad(first / (4 * kUnitWords)) + row - first] =
+      given(floatBitsToUint(value));
+  if ((push.flow & FLOW_OUT) != 0) Floats(push.y).at[row] = value;
+}
+
+// The quad behind so many units that an invocation takes, or the last one.
+uint shared_quad(uint invocation, uint units) {
+  return first_shared_quad(units) + min(invocation, shared_quads() - 1);
+}
+
+// Rounds what was taken as the last of so many units, and returns the largest magnitude that this invocation
+// has seen.
+float round_shared(uint invocation, uint units) {
+  first_word = first_unit = units - shared_units();
+  float largest = round_words(invocation, shared_quads(), units, 1, 0.0);
+  first_word = first_unit = 0;
+  return largest;
+}
