@@ -4,6 +4,7 @@
 #include "engine/batch_size.h"
 #include "engine/kernel_options.h"
 #include "tests/engine/results.h"
+#include "tests/engine/rolled.h"
 #include "tests/engine/session.h"
 
 namespace bitnet {
@@ -90,6 +91,7 @@ TEST_F(BudgetTest, EachWayToHostWeightsGivesTheSameBits) {
 TEST_F(BudgetTest, KernelsForAGpuGiveTheSameBitsInAChainOnVulkan) {
   const char* threads = std::getenv("LP_NUM_THREADS");
   if (!threads || std::string(threads) != "1") GTEST_SKIP() << "needs LP_NUM_THREADS=1";
+  const RolledLoops rolled(list_devices().at(0));
   options_.kernels = share({.chained_decode = ChainedDecode::always, .as_gpu = true});
   expect_same_results(model_file(), 1, 16);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <ostream>
 #include <random>
 #include <string>
@@ -57,6 +58,11 @@ inline Ternary random_ternary(Backend& b, uint32_t n_in, std::vector<Matrix::Par
   t.matrix.codes = put(b, i2s_pack(t.weights, I2sLayout::block128));
   return t;
 }
+
+// Of kernels that run once lavapipe optimises nothing, which takes another quarter off. It looks once, when
+// devices are first listed.
+inline const bool not_optimised =
+    std::getenv("BITNET_ROLLED_KERNELS") && setenv("GALLIVM_PERF", "nopt", 0) == 0;
 
 inline float from_half(uint16_t h) {
   const int exponent = h >> 10 & 31, mantissa = h & 1023;
@@ -156,7 +162,7 @@ class Kernels : public testing::TestWithParam<Variant> {
     const char* threads = std::getenv("LP_NUM_THREADS");
     const bool chained = !device.software || (threads && std::string(threads) == "1");
     if (variant.groups_at_once != kManyGroups && !chained) GTEST_SKIP() << "there is no chain";
-    roll_loops(device);
+    rolled.emplace(device);
     EngineOptions options;
     options.kernels = share(
         {.integer_dot = variant.dot,
@@ -184,6 +190,7 @@ class Kernels : public testing::TestWithParam<Variant> {
     return get<float>(*backend, *y, n * n_out);
   }
 
+  std::optional<RolledLoops> rolled;
   std::unique_ptr<Backend> backend;
   std::mt19937 rng{7};
 };

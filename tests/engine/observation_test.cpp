@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "engine/kernel_options.h"
+#include "tests/engine/rolled.h"
 #include "tests/engine/session.h"
 
 namespace bitnet {
@@ -161,6 +162,7 @@ TEST_P(ObservationTest, AnAblatedHeadGivesZerosAndOthersWhatTheyGave) {
 TEST(Observation, KernelsForAGpuGiveTheSameStagesOneByOne) {
   if (devices().front() == "cpu") GTEST_SKIP() << "no Vulkan device here";
   current_device = devices().front();
+  const RolledLoops rolled(engine().device());
   EngineOptions options = on(current_device);
   options.kernels = share({.as_gpu = true});
   const auto model = Engine::open(model_file(), options);

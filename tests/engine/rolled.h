@@ -7,15 +7,16 @@
 
 namespace bitnet {
 
-// lavapipe does not optimise them either, which takes another quarter off. It looks once, when devices are
-// first listed.
-inline const bool not_optimised =
-    std::getenv("BITNET_ROLLED_KERNELS") && setenv("GALLIVM_PERF", "nopt", 0) == 0;
-
-// Gives a software device, when it is opened, the kernels of the folder that ctest names.
-inline void roll_loops(const DeviceInfo& device) {
-  const char* folder = std::getenv("BITNET_ROLLED_KERNELS");
-  if (folder && device.software) setenv("BITNET_CHAT_SHADERS", folder, 1);
-}
+// As long as this lives, a software device takes the kernels of the folder that ctest names.
+class RolledLoops {
+ public:
+  explicit RolledLoops(const DeviceInfo& device) {
+    const char* folder = std::getenv("BITNET_ROLLED_KERNELS");
+    if (folder && device.software) setenv("BITNET_CHAT_SHADERS", folder, 1);
+  }
+  ~RolledLoops() { unsetenv("BITNET_CHAT_SHADERS"); }
+  RolledLoops(const RolledLoops&) = delete;
+  RolledLoops& operator=(const RolledLoops&) = delete;
+};
 
 }  // namespace bitnet
