@@ -1,6 +1,6 @@
 // Finds the first of the largest logits of each row, and what its probability needs. Each workgroup reduces a
-// stripe of a row to a partial result (common/argmax.glsl). Compiled with MERGE, one workgroup reduces those of
-// a row to one, and that of the first row makes its token the input of the next program.
+// stripe of a row to a partial result (common/argmax.glsl). Compiled with MERGE, one workgroup reduces those
+// of a row to one, and that of the first row makes its token the input of the next program.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"

@@ -115,8 +115,8 @@ void store_values() {
   }
 }
 
-// What a token finds in a chunk of keys: the largest score and the sum of the weights of a head, then the sums of
-// the values.
+// What a token finds in a chunk of keys: the largest score and the sum of the weights of a head, then the
+// sums of the values.
 void give_chunk(uint chunk, uint row, float m, vec4 sum[kFeatures]) {
   uint token = first_token + row / kHeads, head = first_head + row % kHeads;
   if (row >= kTokens * kHeads || token >= push.n_tokens) return;

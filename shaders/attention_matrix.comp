@@ -1,8 +1,8 @@
-// Prefill: attention as attention.comp, on a device that multiplies matrices of F16 with sums in f32 (cooperative
-// matrices, VK_KHR_cooperative_matrix). A subgroup takes 16 query rows, kHeads heads that share a key head of each
-// of the workgroup's tokens, and all subgroups share the chunks of keys and values in shared memory. The order of
-// operations is that of common/attention.glsl and common/attention_matrix.glsl. It is written for
-// GL_NV_cooperative_matrix, as ternary_matmul_matrix.comp.
+// Prefill: attention as attention.comp, on a device that multiplies matrices of F16 with sums in f32
+// (cooperative matrices, VK_KHR_cooperative_matrix). A subgroup takes 16 query rows, kHeads heads that share
+// a key head of each of the workgroup's tokens, and all subgroups share the chunks of keys and values in
+// shared memory. The order of operations is that of common/attention.glsl and common/attention_matrix.glsl.
+// It is written for GL_NV_cooperative_matrix, as ternary_matmul_matrix.comp.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
@@ -25,11 +25,12 @@ const uint kSubgroups = gl_WorkGroupSize.x / (2 * HALF_SIDE), kRows = HALF_SIDE 
 #include "common/attention_batch.glsl"
 const uint kQuads = kHeadDim / 4, kUnits = kHeadDim / 8, kSteps = kHeadDim / HALF_SIDE, kKeySteps = kChunk / HALF_SIDE;
 
-// Shared memory in uvec4. First the keys of a chunk, then its values, [key][feature] of F16; the gap keeps eight
-// rows out of each other's banks. Before the first chunk the queries lie there, first the high halves, then the low.
+// Shared memory in uvec4. First the keys of a chunk, then its values, [key][feature] of F16; the gap keeps
+// eight rows out of each other's banks. Before the first chunk the queries lie there, first the high halves,
+// then the low.
 const uint kStride = kUnits + 1, kHeld = kRows > kChunk ? kRows : kChunk;
-// Behind them each subgroup has its scores [HALF_SIDE][kChunk], which become its weights, high and low. Then it has what a
-// row's result so far and its chunk are multiplied by when these are merged.
+// Behind them each subgroup has its scores [HALF_SIDE][kChunk], which become its weights, high and low. Then
+// it has what a row's result so far and its chunk are multiplied by when these are merged.
 const uint kScoreStride = kChunk / 4 + 2, kWeightStride = kChunk / 8 + 1, kWeights = HALF_SIDE * kWeightStride;
 const uint kFactors = HALF_SIDE / 4, kOwn = HALF_SIDE * kScoreStride + 2 * kFactors;
 shared uvec4 tile[kHeld * kStride + kSubgroups * kOwn];
@@ -37,15 +38,16 @@ shared uvec4 tile[kHeld * kStride + kSubgroups * kOwn];
 #include "common/subgroup.glsl"
 #include "common/attention_matrix.glsl"
 
-// What an invocation loads of the next keys or values, on its way from memory while the present ones are used.
+// What an invocation loads of the next keys or values, on its way from memory while the present ones are
+// used.
 const uint kFetch = (kChunk * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 const bool kAllBring = kChunk * kUnits % gl_WorkGroupSize.x == 0;
 uvec4 next[kFetch];
 
 uint lane, own;  // where what the subgroup has for itself begins
 
-// Keys that no row of the tile sees repeat the first or the last one: their scores are not looked at, and what lies
-// behind the last one may be NaN, which would spoil a weight of 0.
+// Keys that no row of the tile sees repeat the first or the last one: their scores are not looked at, and
+// what lies behind the last one may be NaN, which would spoil a weight of 0.
 uint fetched_from(uint base, uint i) {
   uint at = lane + i * gl_WorkGroupSize.x;
   return row_of(clamp(base + at / kUnits, first_key, n_keys - 1)) + at % kUnits;
@@ -101,8 +103,8 @@ float sum_of_weights(MatrixC sums, uint row) {
 void main() {
   lane = gl_LocalInvocationID.x;
   own = kHeld * kStride + SUBGROUP * kOwn;
-  // The row that an invocation has the weights of, together with the next one: of quads of keys the even ones or the
-  // odd ones.
+  // The row that an invocation has the weights of, together with the next one: of quads of keys the even ones
+  // or the odd ones.
   uint row = LANE / 2, odd = LANE % 2;
   uint row_of_tile = SUBGROUP * HALF_SIDE + row;
   place_tile(gl_WorkGroupID.x * kHeads);
@@ -195,7 +197,8 @@ void main() {
     }
     if (kSplit == 0) continue;
 
-    // What the row's token finds in the chunk: the largest score and the sum of the weights, then the sums of values.
+    // What the row's token finds in the chunk: the largest score and the sum of the weights, then the sums of
+    // values.
     uint token = first_token + row_of_tile / kHeads, head = first_head + row_of_tile % kHeads;
     bool is_there = row_of_tile < kTokens * kHeads && token < push.n_tokens;
     uint to = ((token * push.n_head + head) * push.max_chunks + base / kChunk) * (1 + 2 * kQuads);

@@ -1,6 +1,6 @@
 // Attention of a few tokens whose chunks of keys attention.comp divides among workgroups: merges what these
-// found, in the order of the chunks. A row of workgroups takes a head of a token, an invocation two features of
-// it.
+// found, in the order of the chunks. A row of workgroups takes a head of a token, an invocation two features
+// of it.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require

@@ -1,13 +1,13 @@
 // As ternary_matmul_groups_matrix.comp, for a matrix of blocks (common/blocks.glsl). A step is two runs of
 // each row and token for each of the kParts subgroups that make a tile together, whose sums are added in the
 // end. The products of a unit are a sum of their own, which a subgroup scales and rounds where it is, in the
-// elements of the matrices, before it adds it to that of the whole row. So each element needs the scale of its
-// row and the share of its token's inputs: they are in the same element of matrices whose columns, or rows, are
-// all the same, loaded with a stride of 0. Where a unit is shorter than a product of matrices, zeros take the
-// place of the other unit's codes. CONSTANT_OUT says where the result goes (common/dense_out.glsl); with
-// OUT_GATE the first half of a subgroup's tiles is gate, the second the same rows of up. With OUT_STORE up to
-// three tensors with the same inputs are one dispatch, each a layer of workgroups of as many rows as the
-// largest has.
+// elements of the matrices, before it adds it to that of the whole row. So each element needs the scale of
+// its row and the share of its token's inputs: they are in the same element of matrices whose columns, or
+// rows, are all the same, loaded with a stride of 0. Where a unit is shorter than a product of matrices,
+// zeros take the place of the other unit's codes. CONSTANT_OUT says where the result goes
+// (common/dense_out.glsl); with OUT_GATE the first half of a subgroup's tiles is gate, the second the same
+// rows of up. With OUT_STORE up to three tensors with the same inputs are one dispatch, each a layer of
+// workgroups of as many rows as the largest has.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
@@ -69,9 +69,9 @@ const uint kTileRows = kSubgroupTileRows * kSubgroupRows, kTileTokens = kSubgrou
 const uint kSubgroupOutRows = kOut == OUT_GATE ? kSubgroupTileRows / 2 : kSubgroupTileRows;
 const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
 
-// Shared memory in uvec4: rows of a step, then the tokens, each of 64 int8 a part and a gap that keeps eight rows
-// out of each other's banks. With zeros a row has 32 int8 for each unit of 16. Then as floats the scales of each
-// unit, the tokens' shares of each run, the minima of each run, and the tokens' sums of each run.
+// Shared memory in uvec4: rows of a step, then the tokens, each of 64 int8 a part and a gap that keeps eight
+// rows out of each other's banks. With zeros a row has 32 int8 for each unit of 16. Then as floats the scales
+// of each unit, the tokens' shares of each run, the minima of each run, and the tokens' sums of each run.
 const uint kRuns = 2 * kParts, kUnits = kRuns * 32 / kUnit;  // of a step
 const bool kZeros = kUnit < kK;
 const uint kProducts = kUnit < kK ? 1 : kUnit / kK;       // of matrices for a unit
@@ -106,8 +106,8 @@ uint lane;
 
 uint own_tensor() { return kOut == OUT_STORE ? gl_WorkGroupID.z : 0; }
 
-// What stays the same from step to step of what an invocation brings: its rows of the tensor, and where its tokens
-// begin in q and in shares.
+// What stays the same from step to step of what an invocation brings: its rows of the tensor, and where its
+// tokens begin in q and in shares.
 uint next_rows[kFetchW], first_q[kFetchQ], first_share[kFetchRuns];
 
 // The row of a tensor that is row `r` of the tile, of gate or up. Rows past the end repeat the last one.
@@ -117,9 +117,9 @@ uint tensor_row(uint r) {
 }
 bool is_up(uint r) { return r % kSubgroupTileRows >= kSubgroupOutRows; }
 
-// Rows and tokens past the end repeat the last one; their sums are never written. Invocations that have nothing
-// to bring bring what the last one does: what is loaded on a condition meets what was there before, and is
-// waited for at once.
+// Rows and tokens past the end repeat the last one; their sums are never written. Invocations that have
+// nothing to bring bring what the last one does: what is loaded on a condition meets what was there before,
+// and is waited for at once.
 uint fetched_row(uint i) { return min((lane + i * gl_WorkGroupSize.x) / kRuns, kTileRows - 1); }
 void prepare_fetch() {
   uint runs = push.n_in / 32, first_token = gl_WorkGroupID.y * kTileTokens, last_token = push.n_tokens - 1;

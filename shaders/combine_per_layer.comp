@@ -1,6 +1,6 @@
 // What gemma4 gives each layer of a token: y = (rms_norm(y * projected_scale) * weight + embedded *
-// embedded_scale) / sqrt(2), where the norm is over each slice. A row of workgroups takes a token, a workgroup
-// a slice.
+// embedded_scale) / sqrt(2), where the norm is over each slice. A row of workgroups takes a token, a
+// workgroup a slice.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"

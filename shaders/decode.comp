@@ -4,12 +4,12 @@
 // workgroup takes the next ticket, which says what its work is. It loads its weights, which are on their way
 // while it waits for its input, computes, and hands over its results.
 //
-// Stages hand over words. Each has a place of its own, which a fill in front of the dispatch has made NOT_GIVEN, a word
-// that no result is; a workgroup that needs a word polls it until it is another. So a word is there as soon as it is
-// visible, neither a fence nor a counter stands between two stages, and no order of memory accesses is required. What
-// attention finds in chunks of keys is tagged instead, since all layers share its memory: a value, and in the next word
-// the value xor a tag that no other stage and no other token has. Of several tokens who finds it counts, and the last one
-// goes on (common/decode_merge.glsl).
+// Stages hand over words. Each has a place of its own, which a fill in front of the dispatch has made
+// NOT_GIVEN, a word that no result is; a workgroup that needs a word polls it until it is another. So a word
+// is there as soon as it is visible, neither a fence nor a counter stands between two stages, and no order of
+// memory accesses is required. What attention finds in chunks of keys is tagged instead, since all layers
+// share its memory: a value, and in the next word the value xor a tag that no other stage and no other token
+// has. Of several tokens who finds it counts, and the last one goes on (common/decode_merge.glsl).
 //
 // Why it ends: tickets are given in the order in which workgroups start, so a workgroup waits only for
 // workgroups that have started, never for one that might need its place. A device has to let those go on that
@@ -108,8 +108,8 @@ layout(binding = 3) volatile buffer Progress {  // but for `epoch` zero between 
   uint next_ticket;
   uint stuck;
   uint epoch;   // tokens so far
-  // Workgroups of those stages that nobody waits for, and of each empty one, kDoneStride apart, so that each has its own cache
-  // line.
+  // Workgroups of those stages that nobody waits for, and of each empty one, kDoneStride apart, so that each
+  // has its own cache line.
   uint done[];
 };
 layout(binding = 4) buffer Stuck { uint host_stuck; };
@@ -164,13 +164,13 @@ uint n_tokens() { return kTokens == 1 ? 1 : chain.n_tokens; }
 uint first_result() { return this_token * push.n_out; }
 uint first_input() { return this_token * push.n_in; }
 
-// A word as it is given. NOT_GIVEN is a NaN that no arithmetic makes, so it takes a hostile weight to have it: then it
-// becomes another NaN.
+// A word as it is given. NOT_GIVEN is a NaN that no arithmetic makes, so it takes a hostile weight to have
+// it: then it becomes another NaN.
 uint given(uint word) { return word == NOT_GIVEN ? word | 0x400000u : word; }
 uvec2 given(uvec2 words) { return uvec2(given(words.x), given(words.y)); }
 
-// Whether any of them is not there yet. Without branches: NVIDIA's compiler waits for what is needed behind a branch
-// together with all else that is on its way at that time, and so for codes.
+// Whether any of them is not there yet. Without branches: NVIDIA's compiler waits for what is needed behind a
+// branch together with all else that is on its way at that time, and so for codes.
 bool is_missing(uvec2 words) { return any(equal(words, uvec2(NOT_GIVEN))); }
 bool is_missing(uvec4 words) { return any(equal(words, uvec4(NOT_GIVEN))); }
 bool either(bool a, bool b) { return any(bvec2(a, b)); }
@@ -214,8 +214,8 @@ void wait_for_input(uint i) {
   barrier();
 }
 
-// Behind polls, in front of what lanes of a subgroup exchange. A driver may leave lanes apart that polled for different
-// times; then they meet at a barrier.
+// Behind polls, in front of what lanes of a subgroup exchange. A driver may leave lanes apart that polled for
+// different times; then they meet at a barrier.
 void meet_behind_polls() {
   if (kReconverges == 0) barrier();
 }

@@ -1,6 +1,6 @@
-// The gates of a Gated DeltaNet where their matrices are floats: y = W (rms_norm(x) * weight). A workgroup takes
-// kTokens tokens, so that W is read once for them, and kRowsEach rows, some of them at a time, so that it waits once
-// for all these.
+// The gates of a Gated DeltaNet where their matrices are floats: y = W (rms_norm(x) * weight). A workgroup
+// takes kTokens tokens, so that W is read once for them, and kRowsEach rows, some of them at a time, so that
+// it waits once for all these.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require

@@ -1,6 +1,6 @@
 // The last kernel of a Gated DeltaNet over several tokens: what each head gave (delta_scan.comp) is normed
-// and multiplied by silu(z). A workgroup takes a head for kTokens tokens. Together they also keep the last inputs of the
-// channels: the kernels in front of this one read those of before.
+// and multiplied by silu(z). A workgroup takes a head for kTokens tokens. Together they also keep the last
+// inputs of the channels: the kernels in front of this one read those of before.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"

@@ -7,9 +7,10 @@
 //
 // On the way S is also left as it is behind push.keep tokens.
 //
-// The parts of a column are neighbours in a subgroup, so that tokens need no barrier. k, q, v and the gates of
-// kTokens tokens lie in shared memory, while those of the next are on their way into registers. An invocation
-// with several columns loads k and q from there once for all of them. What a head gives overwrites its v.
+// The parts of a column are neighbours in a subgroup, so that tokens need no barrier. k, q, v and the gates
+// of kTokens tokens lie in shared memory, while those of the next are on their way into registers. An
+// invocation with several columns loads k and q from there once for all of them. What a head gives overwrites
+// its v.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
@@ -119,8 +120,8 @@ void multiply(vec4 vector[kQuads], out float sums[OWN_COLUMNS]) {
   UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) sums[c] = sum_of_four(by[c]);
 }
 
-// The results of a token, of which all parts of a column have a part. Each writes one, so that none goes its own way:
-// some write the same.
+// The results of a token, of which all parts of a column have a part. Each writes one, so that none goes its
+// own way: some write the same.
 void give(uint token, float parts[OWN_COLUMNS]) {
   float own = sum_of_parts(parts[0]);
   UNROLL for (uint c = 1; c < OWN_COLUMNS; ++c) {

@@ -1,5 +1,5 @@
-// Changes values one by one, as CONSTANT_ELEMENT says. A row of workgroups takes a row of x, whose invocations
-// stride over the values that are changed.
+// Changes values one by one, as CONSTANT_ELEMENT says. A row of workgroups takes a row of x, whose
+// invocations stride over the values that are changed.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"

@@ -1,6 +1,6 @@
-// Lists the pairs of a batch's tokens and experts (Picked in engine/kernel_operands.h) by expert, and cuts what each
-// expert has into tiles. One workgroup does it all. In which order the pairs of an expert come may change from
-// run to run; no result depends on it.
+// Lists the pairs of a batch's tokens and experts (Picked in engine/kernel_operands.h) by expert, and cuts
+// what each expert has into tiles. One workgroup does it all. In which order the pairs of an expert come may
+// change from run to run; no result depends on it.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"

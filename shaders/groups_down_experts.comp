@@ -1,8 +1,8 @@
-// The second product of a few tokens' experts, for matrices of groups: adds to a row of x what the experts of its
-// token give, times their weights, summed in the order of their ids. The bits are those of
-// ternary_matvec_groups.comp and sum_experts.comp. The rows of an expert are short, so the lanes of a subgroup
-// stride over the groups of one row of all experts. What a step waits for is memory, so kItems groups are loaded
-// at a time, and what is the same for all rows beforehand.
+// The second product of a few tokens' experts, for matrices of groups: adds to a row of x what the experts of
+// its token give, times their weights, summed in the order of their ids. The bits are those of
+// ternary_matvec_groups.comp and sum_experts.comp. The rows of an expert are short, so the lanes of a
+// subgroup stride over the groups of one row of all experts. What a step waits for is memory, so kItems
+// groups are loaded at a time, and what is the same for all rows beforehand.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require

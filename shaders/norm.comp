@@ -1,5 +1,5 @@
-// y = norm(x), of rows that are not rounded, or y += norm(x); CONSTANT_NORM says which norm. A workgroup takes
-// a row.
+// y = norm(x), of rows that are not rounded, or y += norm(x); CONSTANT_NORM says which norm. A workgroup
+// takes a row.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require

@@ -85,11 +85,12 @@ using uvec2 = uint64_t;
 #define CONSTANT_INSIDE_GATE 62
 #define CONSTANT_PASSES 63             // 1: a workgroup takes several sets of rows of whole ternary matrices
 
-// Rows, keys and features of a matrix of F16 (common/attention_matrix.glsl), of which a row is shared by two lanes.
+// Rows, keys and features of a matrix of F16 (common/attention_matrix.glsl), of which a row is shared by two
+// lanes.
 #define HALF_SIDE 16u
 
-// What a kernel that rounds to 16 bits writes: what the rounding to int8 leaves alone, or both. The rest is in
-// steps that are REST_STEPS as fine, so that in groups the input is REST_STEPS * q + rest.
+// What a kernel that rounds to 16 bits writes: what the rounding to int8 leaves alone, or both. The rest is
+// in steps that are REST_STEPS as fine, so that in groups the input is REST_STEPS * q + rest.
 #define REST_ALONE 1
 #define REST_TOO 2
 #define REST_STEPS 254
@@ -293,8 +294,8 @@ struct ExpandPush {
 #define STAGE_ROUTER 8u        // y = W norm(x) of floats, the logits of experts (common/decode_experts.glsl)
 #define STAGE_EXPERTS_GATE 9u  // y = act(gate) * up of the experts with the largest logits, which x2 has
 #define STAGE_EXPERTS_DOWN 10u  // y += what they give, the last of these three
-// What a word that stages hand over is until it is given: a signalling NaN, and neither four int8 of at most 127, nor the
-// sum of a unit's integers, nor two of these in one word.
+// What a word that stages hand over is until it is given: a signalling NaN, and neither four int8 of at most
+// 127, nor the sum of a unit's integers, nor two of these in one word.
 #define NOT_GIVEN 0xFF804000u
 #define STAGE_SHIFT 20u      // of a ticket's entry: stage << STAGE_SHIFT | workgroup of the stage
 #define STAGE_BITS 12u       // what is left of a word
@@ -305,8 +306,8 @@ struct ExpandPush {
 #define STAGES_LONG_ROWS 4u
 #define STAGES_ATTENTION 8u
 
-// How a stage takes and hands over vectors: from an earlier stage and to a later one as words that are given once
-// (decode.comp), from and to the kernels around the chain as plain floats.
+// How a stage takes and hands over vectors: from an earlier stage and to a later one as words that are given
+// once (decode.comp), from and to the kernels around the chain as plain floats.
 #define FLOW_FROM 1u           // x is given by a stage
 #define FLOW_RESIDUAL 2u       // what is added to, or x2, is given by a stage
 #define FLOW_TO 4u             // a later stage needs the result

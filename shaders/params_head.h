@@ -1,5 +1,5 @@
-// The part of params.h, which includes it, for what comes behind the blocks: the LM head, its shortlist, argmax and
-// sampling.
+// The part of params.h, which includes it, for what comes behind the blocks: the LM head, its shortlist,
+// argmax and sampling.
 #ifndef BITNET_SHADERS_PARAMS_HEAD_H
 #define BITNET_SHADERS_PARAMS_HEAD_H
 

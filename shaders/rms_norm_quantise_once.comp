@@ -1,7 +1,7 @@
 // As rms_norm_quantise.comp, for rows of which a workgroup holds all values, so that they are loaded once. An
 // invocation has kShares times the values that one has there, and adds up the squares of each share apart, so
-// that the sum has the same bits. Neighbours have neighbouring words of four inputs: what a unit of inputs has
-// in common they find by shuffles. Requires that a subgroup is no smaller than such a unit.
+// that the sum has the same bits. Neighbours have neighbouring words of four inputs: what a unit of inputs
+// has in common they find by shuffles. Requires that a subgroup is no smaller than such a unit.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require

@@ -1,7 +1,7 @@
 // What comes between the product for q, k and v and attention: the bias and the norms of heads, where a model
 // has them, then RoPE of q in place and of k on its way into the cache; v goes into the cache without RoPE. A
-// workgroup takes a head of a few tokens side by side, and then of others, as far away as there are workgroups
-// of a head; its invocations take pairs of features.
+// workgroup takes a head of a few tokens side by side, and then of others, as far away as there are
+// workgroups of a head; its invocations take pairs of features.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"

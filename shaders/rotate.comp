@@ -1,6 +1,7 @@
-// y = H (signs * x), or signs * H x: a Walsh-Hadamard transform of each block of features that follow each other
-// (Recorder::rotate). A workgroup takes a block of a row. Two levels of butterflies lie between two barriers; they are
-// computed as if one came after the other, so that the order of additions is that of any other way.
+// y = H (signs * x), or signs * H x: a Walsh-Hadamard transform of each block of features that follow each
+// other (Recorder::rotate). A workgroup takes a block of a row. Two levels of butterflies lie between two
+// barriers; they are computed as if one came after the other, so that the order of additions is that of any
+// other way.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"

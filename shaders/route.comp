@@ -1,5 +1,5 @@
-// Chooses the experts of a token by the logits of its router (common/route.glsl). A workgroup takes a token. What
-// is written are ids in ascending order, and the weights of what the experts will give.
+// Chooses the experts of a token by the logits of its router (common/route.glsl). A workgroup takes a token.
+// What is written are ids in ascending order, and the weights of what the experts will give.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"

@@ -1,5 +1,6 @@
 // The third step of sampling: one workgroup a row chooses from the candidates. That of a single row makes its
-// token the input of the next program; the tokens behind which several rows choose are in the history already.
+// token the input of the next program; the tokens behind which several rows choose are in the history
+// already.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"

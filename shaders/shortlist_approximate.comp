@@ -1,6 +1,6 @@
 // Approximates the logits of an LM head by its copy in 8 bits (common/shortlist.glsl). A subgroup takes kRows
-// rows and kTokens tokens; the workgroups stride over the rows, and each gives the largest lower bound that it
-// meets.
+// rows and kTokens tokens; the workgroups stride over the rows, and each gives the largest lower bound that
+// it meets.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require

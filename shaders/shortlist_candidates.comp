@@ -1,8 +1,9 @@
 // Computes the logits of the rows whose upper bound reaches the `want`-th largest of the lower bounds that
-// shortlist_approximate.comp gave, with the bits of head.comp. The other approximations are below that bound, so
-// none of them is among the `want` largest. Each workgroup takes a stripe of the rows of a token, and gives the
-// partial result of argmax.comp for it. Compiled with CHOOSE, it is for one token, and the workgroup that ends last does what
-// argmax.comp with MERGE does and, where a token is sampled, chooses it from the rows that were found.
+// shortlist_approximate.comp gave, with the bits of head.comp. The other approximations are below that bound,
+// so none of them is among the `want` largest. Each workgroup takes a stripe of the rows of a token, and
+// gives the partial result of argmax.comp for it. Compiled with CHOOSE, it is for one token, and the
+// workgroup that ends last does what argmax.comp with MERGE does and, where a token is sampled, chooses it
+// from the rows that were found.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
@@ -53,8 +54,8 @@ shared uint candidates[gl_WorkGroupSize.x];
 shared float exactly[gl_WorkGroupSize.x];
 shared uint n_candidates;
 
-// Of keys of all invocations: the largest that `want` of them reach, or one that is a little lower where kBits are fewer
-// than 32; 0 where there are not as many.
+// Of keys of all invocations: the largest that `want` of them reach, or one that is a little lower where
+// kBits are fewer than 32; 0 where there are not as many.
 #define DEFINE_BORDER(name, kOwn, kBits)                                   \
   uint name(uint own[kOwn], uint want) {                                   \
     uint lane = gl_LocalInvocationID.x, border = 0u;                       \
@@ -122,8 +123,8 @@ void merge_partials() {
 const uint kOwnFound = SHORTLIST_FOUND / gl_WorkGroupSize.x;
 DEFINE_BORDER(border_of_found, kOwnFound, 32)
 
-// Samples from the rows that were found. Where more than SAMPLE_CANDIDATES are among the likeliest, or more were found than
-// there is room for, that is left to the host.
+// Samples from the rows that were found. Where more than SAMPLE_CANDIDATES are among the likeliest, or more
+// were found than there is room for, that is left to the host.
 void sample_token(uint position) {
   uint lane = gl_LocalInvocationID.x, n = found.n, own[kOwnFound];
   bool undecided = n > SHORTLIST_FOUND;

@@ -1,5 +1,5 @@
-// Norms and rounds the vectors that a shortlisted LM head multiplies (common/shortlist.glsl). A workgroup takes one. What is
-// found of the first begins at nothing.
+// Norms and rounds the vectors that a shortlisted LM head multiplies (common/shortlist.glsl). A workgroup
+// takes one. What is found of the first begins at nothing.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require

@@ -1,12 +1,12 @@
 // As ternary_matmul_matrix.comp, for a matrix of groups (common/groups.glsl). A step is kGroups groups of
 // each row and token. The products of a group are sums of their own, which a subgroup scales and rounds where
-// they are, in the elements of the matrices, before it adds them to those of the whole row. So each element needs
-// the scale of its row, and with kInputUnits the share of its token (common/quantise.glsl): they are in the
-// same element of matrices whose columns, or rows, are all the same, loaded with a stride of 0. Codes are
-// unpacked to -1, 0, +1, so that nothing has to be subtracted.
-// CONSTANT_OUT says where the result goes, as in ternary_matvec_groups.comp; with OUT_GATE the first half of
-// a subgroup's tiles is gate, the second the same rows of up. Where there are few sums, kParts subgroups make
-// those of a tile together: each has other groups of a step, and in the end their sums are added.
+// they are, in the elements of the matrices, before it adds them to those of the whole row. So each element
+// needs the scale of its row, and with kInputUnits the share of its token (common/quantise.glsl): they are in
+// the same element of matrices whose columns, or rows, are all the same, loaded with a stride of 0. Codes are
+// unpacked to -1, 0, +1, so that nothing has to be subtracted. CONSTANT_OUT says where the result goes, as in
+// ternary_matvec_groups.comp; with OUT_GATE the first half of a subgroup's tiles is gate, the second the same
+// rows of up. Where there are few sums, kParts subgroups make those of a tile together: each has other groups
+// of a step, and in the end their sums are added.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
@@ -78,9 +78,9 @@ const uint kFetchShares = (kTileTokens * kGroups + gl_WorkGroupSize.x - 1) / gl_
 uint next_scales[kFetchW];
 float next_shares[kFetchShares];
 
-// Whether a step is fetched while the one before it is multiplied. With two planes that takes so many registers
-// that small tiles whose inputs nobody divides do better without: more workgroups run, and fetch while others
-// multiply.
+// Whether a step is fetched while the one before it is multiplied. With two planes that takes so many
+// registers that small tiles whose inputs nobody divides do better without: more workgroups run, and fetch
+// while others multiply.
 const bool kAhead = kPlanes == 1 || kParts > 1 || kSubgroupTileRows > 32;
 
 uint lane;

@@ -25,8 +25,8 @@ struct Merged {
   float l;
 };
 
-// The factors of what was merged before (x), with the largest score `largest`, and of a new chunk (y). Then `largest`
-// is that of both.
+// The factors of what was merged before (x), with the largest score `largest`, and of a new chunk (y). Then
+// `largest` is that of both.
 vec2 chunk_factors(inout float largest, float m) {
   float before = largest;
   largest = max(before, m);

@@ -1,5 +1,5 @@
-// What the kernels of attention of a batch share: what they are given, and which tokens and keys a workgroup has. Expects
-// attention.glsl, and kHeads, the heads that a workgroup takes, and kTokens, its tokens.
+// What the kernels of attention of a batch share: what they are given, and which tokens and keys a workgroup
+// has. Expects attention.glsl, and kHeads, the heads that a workgroup takes, and kTokens, its tokens.
 layout(constant_id = CONSTANT_SPLIT) const uint kSplit = 0;
 
 layout(push_constant) uniform Push { AttentionPush push; };

@@ -15,8 +15,8 @@ const float kLowSteps = 2048.0;
 
 const float kLeastNormalHalf = 6.103515625e-5;
 
-// As words of two F16, high and low. The bits are cut, since a compiler may take a value that was packed and unpacked for
-// the value itself.
+// As words of two F16, high and low. The bits are cut, since a compiler may take a value that was packed and
+// unpacked for the value itself.
 uvec2 split_pair(vec2 values) {
   values = clamp(values, -kLargestHalf, kLargestHalf);
   vec2 high = uintBitsToFloat(floatBitsToUint(values) & 0xFFFFE000u);
@@ -31,8 +31,9 @@ float whole_of(float high, float low) {
   return sum;
 }
 
-// The matrices of a subgroup, A by B into C. With EMULATED_MATRICES the same in plain arithmetic, for tests on devices
-// that have none: a lane has a row of A and half a row of C, and B is read where it lies when it is multiplied.
+// The matrices of a subgroup, A by B into C. With EMULATED_MATRICES the same in plain arithmetic, for tests
+// on devices that have none: a lane has a row of A and half a row of C, and B is read where it lies when it
+// is multiplied.
 layout(constant_id = CONSTANT_MATRIX_M) const uint kM = HALF_SIDE;
 layout(constant_id = CONSTANT_MATRIX_N) const uint kN = HALF_SIDE;
 layout(constant_id = CONSTANT_MATRIX_K) const uint kK = HALF_SIDE;

@@ -1,11 +1,11 @@
 // Attention of a token as a stage of decode.comp: bias and norms of heads, RoPE, the new key and value into
-// the cache, and attention over everything cached, or over a window of it. A workgroup takes kHeads heads that
-// share a key head, and every n_splits-th chunk of the keys. Behind these workgroups come others that merge the
-// results of chunks, each of them of some features of a head, as soon as they are there; of several tokens the
-// last one to be ready merges them (decode_merge.glsl).
+// the cache, and attention over everything cached, or over a window of it. A workgroup takes kHeads heads
+// that share a key head, and every n_splits-th chunk of the keys. Behind these workgroups come others that
+// merge the results of chunks, each of them of some features of a head, as soon as they are there; of several
+// tokens the last one to be ready merges them (decode_merge.glsl).
 //
-// What is computed of a chunk is in decode_attention_dot.glsl, and in decode_attention_matrix.glsl for a device that
-// multiplies matrices of F16.
+// What is computed of a chunk is in decode_attention_dot.glsl, and in decode_attention_matrix.glsl for a
+// device that multiplies matrices of F16.
 //
 // Of several tokens each has workgroups of its own. They compute the keys of the tokens before it once more
 // where their chunks have these, in place of waiting for what others write to the cache: kPairs neighbouring
@@ -19,7 +19,8 @@ const uint kQueries = (kHeads * kHeadDim + kSize - 1) / kSize;
 // Values of qkv that an invocation takes: its queries and those that RoPE pairs with them, two features of k
 // and v.
 const uint kTaken = 2 * kQueries + 6;
-// Pairs of features of a workgroup that merges: a unit, where heads are whole units (merge_parts() in vk/kernels.cpp).
+// Pairs of features of a workgroup that merges: a unit, where heads are whole units (merge_parts() in
+// vk/kernels.cpp).
 const uint kMergeParts = kHeadDim % 64 == 0 ? kHeadDim / 64 : 1;
 const uint kMergePairs = kPairs / kMergeParts;
 const uint kMergeLoads = (kChunk * kMergePairs + kSize - 1) / kSize;
@@ -45,13 +46,14 @@ uint counted_head(uint head) { return this_token * push.n_head + head; }
 
 uint cache_row(uint position) { return kWindow == 0 ? position : position % push.cache_rows; }
 
-// A chunk of keys: where it begins, how many of it there are, and of these from the cache; the next one of the workgroup,
-// and the end of all.
+// A chunk of keys: where it begins, how many of it there are, and of these from the cache; the next one of
+// the workgroup, and the end of all.
 struct Chunk {
   uint base, n_keys, n_old, next, end;
   uint kv_head, position, first_new;
 };
-// What an invocation has of a new key and its value: their pair `pair`, and where in the chunk the key is, if it is there.
+// What an invocation has of a new key and its value: their pair `pair`, and where in the chunk the key is, if
+// it is there.
 struct NewPair {
   uint key, pair, key_word, value_word;
 };
@@ -101,8 +103,8 @@ void give_heads(uint first_pair, uint n_pairs) {
 
 #include "common/decode_merge.glsl"
 
-// Takes those values of qkv that the stage before, or the kernel before the chain, has computed: queries of this
-// token, and the others of the new token `of_key`.
+// Takes those values of qkv that the stage before, or the kernel before the chain, has computed: queries of
+// this token, and the others of the new token `of_key`.
 void take(uint wanted[kTaken], uint of_key, out float values[kTaken]) {
   uint row = (push.n_head + 2 * push.n_head_kv) * kHeadDim, of_q = this_token * row, of_k = of_key * row;
   if ((push.flow & FLOW_FROM) == 0) {
@@ -217,8 +219,8 @@ void attention(uint group) {
   uint n_rotated = push.rope_dim / 2;  // pairs
   Turns turns = Turns(push.w);
 
-  // Which values the token's q, k and v need. Only the workgroup with the last chunk needs k and v, and maybe the
-  // one with the chunk before it those of earlier tokens, but all load them together with q.
+  // Which values the token's q, k and v need. Only the workgroup with the last chunk needs k and v, and maybe
+  // the one with the chunk before it those of earlier tokens, but all load them together with q.
   vec2 turn[kQueries];
   UNROLL for (uint i = 0; i < kQueries; ++i) {
     uint feature = (lane + i * kSize) % kHeadDim;

@@ -1,15 +1,16 @@
-// What attention as a stage of decode.comp does with a chunk of keys, in products of single values: the scores and the
-// sums of values in the order of attention.glsl. An invocation has quarters of keys in registers, and the values lie in
-// shared memory. Part of decode_attention.glsl; decode_attention_matrix.glsl does the same in matrices.
+// What attention as a stage of decode.comp does with a chunk of keys, in products of single values: the
+// scores and the sums of values in the order of attention.glsl. An invocation has quarters of keys in
+// registers, and the values lie in shared memory. Part of decode_attention.glsl; decode_attention_matrix.glsl
+// does the same in matrices.
 
 const uint kQuarter = (kUnits + 3) / 4;                   // uvec4 of the longest quarter of a head
 const uint kQuarters = (4 * kChunk + kSize - 1) / kSize;  // that an invocation takes
 const uint kKeyLoads = kQuarters * kQuarter;
 const bool kLoadsLate = true;  // the next chunk, behind the weights of this one
 
-// `tile` holds the chunk's values, [key][pair]. Heads of few features leave room for arrays of the sums of quarters
-// of keys. Those of more features have them in `tile`, and so have several tokens: the sums behind the values, and
-// behind these the new keys.
+// `tile` holds the chunk's values, [key][pair]. Heads of few features leave room for arrays of the sums of
+// quarters of keys. Those of more features have them in `tile`, and so have several tokens: the sums behind
+// the values, and behind these the new keys.
 shared vec4 weights[kHeads][kChunk / 4];
 shared uvec4 new_key[kTokens == 1 ? kUnits : 1];
 const bool kApart = kTokens == 1 && kHeadDim <= ATTENTION_APART;
@@ -36,8 +37,8 @@ float quarter_sum(uint quarter, uint h, uint key) {
   return uintBitsToFloat(tile[kQuarterSums + at / 4][at % 4]);
 }
 
-// Loads what the cache holds of a chunk, and zeros in place of what it does not hold yet or no longer, where it
-// may be NaN.
+// Loads what the cache holds of a chunk, and zeros in place of what it does not hold yet or no longer, where
+// it may be NaN.
 void load_chunk(uint chunk, uint kv_head, uint position, uint first_new, out uvec4 keys[kKeyLoads],
                 out uvec4 values[kValueLoads]) {
   Codes k_cache = Codes(push.k_cache), v_cache = Codes(push.v_cache);

@@ -1,15 +1,17 @@
-// As decode_attention_dot.glsl, on a device that multiplies matrices of F16, in the order of attention_matrix.glsl. The
-// rows of a matrix are the high halves of what the heads have, and from kLowRow on the low ones, so that one product
-// serves both. The rows between them hold anything. Requires: kLowRow heads at most.
+// As decode_attention_dot.glsl, on a device that multiplies matrices of F16, in the order of
+// attention_matrix.glsl. The rows of a matrix are the high halves of what the heads have, and from kLowRow on
+// the low ones, so that one product serves both. The rows between them hold anything. Requires: kLowRow heads
+// at most.
 
 const uint kLowRow = 8;
 const uint kSteps = kHeadDim / HALF_SIDE, kKeySteps = kChunk / HALF_SIDE;
 const uint kKeyLoads = kValueLoads;  // an invocation brings keys as it does values
 const bool kLoadsLate = false;
 
-// What `tile` holds, in uvec4: keys and then values, [key][feature] of F16, with a gap that keeps eight rows out of each
-// other's banks; the queries, [row][feature]; the scores, [row][key] of f32, and then the weights in their place, of F16;
-// the sums of values, [row][feature] of f32, and behind those of the features that of the weights.
+// What `tile` holds, in uvec4: keys and then values, [key][feature] of F16, with a gap that keeps eight rows
+// out of each other's banks; the queries, [row][feature]; the scores, [row][key] of f32, and then the weights
+// in their place, of F16; the sums of values, [row][feature] of f32, and behind those of the features that of
+// the weights.
 const uint kStride = kUnits + 1, kScoreStride = kChunk / 4 + 2, kWeightStride = kChunk / 8 + 1;
 const uint kSumStride = (kHeadDim + HALF_SIDE) / 4 + 1;
 const uint kQueriesAt = kChunk * kStride, kScoresAt = kQueriesAt + HALF_SIDE * kStride;
@@ -25,8 +27,8 @@ bool is_in_cache(uint i, uint chunk, uint position, uint first_new) {
   return key >= max(first_of_window(position), base) - base && key < old_keys(base, first_new);
 }
 
-// As load_chunk() of the other file. The cache is no parameter of one function for both, since llvmpipe of Mesa 22.3
-// then loads keys where the values are.
+// As load_chunk() of the other file. The cache is no parameter of one function for both, since llvmpipe of
+// Mesa 22.3 then loads keys where the values are.
 void load_keys(uint chunk, uint kv_head, uint position, uint first_new, out uvec4 keys[kKeyLoads]) {
   Codes k_cache = Codes(push.k_cache);
   UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
@@ -47,7 +49,8 @@ void load_chunk(uint chunk, uint kv_head, uint position, uint first_new, out uve
   load_values(chunk, kv_head, position, first_new, values);
 }
 
-// Neighbouring invocations have neighbouring features, or keys, of the same head: this one's half of the pair.
+// Neighbouring invocations have neighbouring features, or keys, of the same head: this one's half of the
+// pair.
 uint split_with_neighbour(float value) {
   float other = shuffle_xor(value, 1);
   bool is_second = (LANE & 1) != 0;

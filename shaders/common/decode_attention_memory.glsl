@@ -11,13 +11,13 @@ shared float maxima[kHeads][kMostMaxima];  // of each subgroup's keys
 shared float largest_score[kHeads];
 shared float merge_largest, merged_l;  // when chunks are merged
 shared bool merges_all;
-// Where heads are normed: the shares of their squares, and at last of the new keys'. Until these are summed `query`
-// and raw_key hold the heads as they come.
+// Where heads are normed: the shares of their squares, and at last of the new keys'. Until these are summed
+// `query` and raw_key hold the heads as they come.
 shared vec4 shares[kHeads + kTokens][kShares / 4];
 shared float raw_key[kTokens == 1 && kHasNorm ? kHeadDim : 1];
-// When chunks are merged `tile` holds their shares, and behind them the largest score and the sum of the weights of each,
-// and what it and those before it are multiplied by. The heads of several tokens lie there as they come, before it holds
-// anything else.
+// When chunks are merged `tile` holds their shares, and behind them the largest score and the sum of the
+// weights of each, and what it and those before it are multiplied by. The heads of several tokens lie there
+// as they come, before it holds anything else.
 
 void keep_raw(uint i, float value) {
   if (kTokens == 1) raw_key[i] = value;

@@ -51,8 +51,8 @@ void fetch_run(uint i, BlockRow rows[kPair], uint run, uint runs) {
   }
 }
 
-// The input lies in `tile` as [plane][half of a run][run]. Returns the shares of both rows, and behind them those of
-// what the rounding of the input left.
+// The input lies in `tile` as [plane][half of a run][run]. Returns the shares of both rows, and behind them
+// those of what the rounding of the input left.
 ivec4 multiply_run(uint i, BlockRow rows[kPair], uint run, uint runs, RowScale row_scale) {
   uint own = min(run, runs - 1);
   uvec4 q[2] = {tile[own], tile[unit_stride(runs) + own]}, rest[2] = q;

@@ -27,7 +27,8 @@ const uint kGateRows = kSets < 64 ? 64 / kSets : 1;          // that they share,
 const uint kGateCodes = 2 * kGateRows;                        // rows of gate, then of up
 const uint kDownRows = 2;
 
-// In the third stage kSharing lanes have neighbouring units of an expert, and kBeside experts lie beside each other.
+// In the third stage kSharing lanes have neighbouring units of an expert, and kBeside experts lie beside each
+// other.
 const uint kDivisor = kUnitsOfExpert & ~kUnitsOfExpert + 1u;
 const uint kSharing = kDivisor < kExpertLanes ? kDivisor : kExpertLanes;
 const uint kDownSteps = kUnitsOfExpert / kSharing, kBeside = kExpertLanes / kSharing;

@@ -1,8 +1,9 @@
-// Ternary products of more tokens than ROUNDED_HERE as stages of decode.comp, where rows have one scale. A stage of its
-// own rounds the vectors, with a workgroup for each token, and hands over the int8 as words, and behind them the scale
-// and the sum. So the workgroups of the product, which are many, neither norm nor read four
-// times the bytes. They multiply their codes with the vectors of kBatch tokens together, which lie in `tile`; gate and
-// up have the vectors of all tokens there. Each further stage takes time, so this pays where tokens are many.
+// Ternary products of more tokens than ROUNDED_HERE as stages of decode.comp, where rows have one scale. A
+// stage of its own rounds the vectors, with a workgroup for each token, and hands over the int8 as words, and
+// behind them the scale and the sum. So the workgroups of the product, which are many, neither norm nor read
+// four times the bytes. They multiply their codes with the vectors of kBatch tokens together, which lie in
+// `tile`; gate and up have the vectors of all tokens there. Each further stage takes time, so this pays where
+// tokens are many.
 const uint kBatch = 4;
 
 // Words that a rounded vector takes.
@@ -15,8 +16,8 @@ void give_scale(float s, int sum) {
   GivenQuads(push.to).at[first_result() / 4 + push.n_in / 16] = uvec4(given(uvec2(floatBitsToUint(s), sum)), 0, 0);
 }
 
-// Takes the vectors of n tokens from `first` on as those from number `slot` on in `tile`. Those that round are few, so
-// that all invocations may poll.
+// Takes the vectors of n tokens from `first` on as those from number `slot` on in `tile`. Those that round
+// are few, so that all invocations may poll.
 void take_rounded(uint first, uint n, uint slot) {
   GivenQuads input_ = GivenQuads(push.from);
   uint invocation = gl_LocalInvocationID.x, stride = rounded_stride() / 4, quads = push.n_in / 16 + 1;
@@ -41,8 +42,8 @@ void take_rounded(uint first, uint n, uint slot) {
   }
 }
 
-// Of kBatch tokens a lane has sums for each of its rows. Then it adds what half of the lanes have of half of them, and
-// so on, until it is left with one of so many values: this row and this token.
+// Of kBatch tokens a lane has sums for each of its rows. Then it adds what half of the lanes have of half of
+// them, and so on, until it is left with one of so many values: this row and this token.
 uvec2 left_with(uint values) {
   uint value = 0;
   UNROLL for (uint bit = 0; bit < 6; ++bit)
@@ -50,8 +51,8 @@ uvec2 left_with(uint values) {
   return uvec2(value / kBatch, value % kBatch);
 }
 
-// The bits of what the result of a lane is added to, or NOT_GIVEN, where the lane is left with `own` of the rows from
-// first_row on and of n tokens from `first` on.
+// The bits of what the result of a lane is added to, or NOT_GIVEN, where the lane is left with `own` of the
+// rows from first_row on and of n tokens from `first` on.
 uint residual_of_few(uint first_row, uvec2 own, uint first, uint n) {
   this_token = first + min(own.y, n - 1);
   uint row = first_result() + min(first_row + own.x, push.n_out - 1);

@@ -1,7 +1,8 @@
 // The part of decode_few.glsl that decode_rows.glsl includes for each shape of loop.
 
-// The product with the vectors of n tokens from `first` on, which are those from number `slot` on in `tile`. Where it
-// goes on, the codes of next_row and its neighbours take the place of those that are not needed any more.
+// The product with the vectors of n tokens from `first` on, which are those from number `slot` on in `tile`.
+// Where it goes on, the codes of next_row and its neighbours take the place of those that are not needed any
+// more.
 void PRODUCT_OF_FEW(uint first_row, uint first, uint n, uint slot, bool goes_on, uint next_row) {
   const uint kValues = ROWS * kBatch;
   uint lane = LANE % LANES, units = push.n_in / 64;

@@ -1,12 +1,12 @@
 // A ternary product as a stage of decode.comp, y = W int8(rms_norm(x) * weight). Every workgroup norms and
-// rounds the whole vector. It loads its share of the codes before it waits for x, and of whole matrices of the norm's
-// weights, which of groups come with x (decode_vector.glsl). The results are those of rms_norm_quantise and of the
-// kernels for few tokens, bit for bit.
+// rounds the whole vector. It loads its share of the codes before it waits for x, and of whole matrices of
+// the norm's weights, which of groups come with x (decode_vector.glsl). The results are those of
+// rms_norm_quantise and of the kernels for few tokens, bit for bit.
 //
 // Of several tokens a workgroup loads its codes once. They stay in registers while it takes the vectors one
-// after the other, each in place of the one before. Gate and up, of which a workgroup takes several sets of rows
-// in turn, are multiplied with the vectors of all tokens, which lie in `tile` together. Of more than ROUNDED_HERE the
-// products of whole matrices are those of decode_few.glsl.
+// after the other, each in place of the one before. Gate and up, of which a workgroup takes several sets of
+// rows in turn, are multiplied with the vectors of all tokens, which lie in `tile` together. Of more than
+// ROUNDED_HERE the products of whole matrices are those of decode_few.glsl.
 //
 // Code is as precious as registers here: a workgroup runs through each stage once, so a chain whose
 // instructions do not fit into the cache for them (about 128 KB on an H200) waits for instructions. What does
@@ -54,9 +54,10 @@ RowScale use_vector(uint token) {
   return token_scales[token];
 }
 
-// Of N sums in `acc` that lanes share, out of VALUES of each matrix, a lane whose bit STEP is set goes on with the second
-// half and the others with the first, since each value that lanes exchange takes time. A macro, since the loops of a
-// function over them would stay loops, and the sums in memory (../../bench/SPEED.md).
+// Of N sums in `acc` that lanes share, out of VALUES of each matrix, a lane whose bit STEP is set goes on
+// with the second half and the others with the first, since each value that lanes exchange takes time. A
+// macro, since the loops of a function over them would stay loops, and the sums in memory
+// (../../bench/SPEED.md).
 #define HALVE(N, VALUES, STEP)                                                              \
   if (VALUES >= N) {                                                                        \
     const uint kept = N / 2;                                                                \
@@ -69,8 +70,9 @@ RowScale use_vector(uint token) {
   }
 
 #ifndef GROUPS
-// Where word `at` of a vector of int8 lies in `tile`, as [s][half]: at s the activations that meet the codes at shift
-// 6 - 2s of each half of a block. Neighbouring lanes take neighbouring halves, so no two of them want the same bank.
+// Where word `at` of a vector of int8 lies in `tile`, as [s][half]: at s the activations that meet the codes
+// at shift 6 - 2s of each half of a block. Neighbouring lanes take neighbouring halves, so no two of them
+// want the same bank.
 uint place_of_word(uint at, uint units) {
   uint quad = at / 4;  // of a block's eight: 2s + half
   return quad % 8 / 2 * units + quad / 8 * 2 + quad % 2;

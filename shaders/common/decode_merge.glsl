@@ -1,14 +1,15 @@
 // How attention in decode.comp merges what workgroups find in chunks of keys. Part of decode_attention.glsl.
 
-// Of one token the results of chunks are handed over tagged (decode.comp), and others merge them. Of several they lie in
-// memory that other kernels use too, and of the workgroups that share the chunks of some heads the last one merges all:
-// workgroups for that alone would be many, each of which takes two microseconds where there is nothing to merge.
+// Of one token the results of chunks are handed over tagged (decode.comp), and others merge them. Of several
+// they lie in memory that other kernels use too, and of the workgroups that share the chunks of some heads
+// the last one merges all: workgroups for that alone would be many, each of which takes two microseconds
+// where there is nothing to merge.
 const bool kTagged = kTokens == 1;
 
 uint tagged_result_of(uint head, uint place) { return (head * push.max_chunks + place) * (1 + kPairs); }
 
-// Whether this workgroup is the last of n_active that have chunks of the heads of a group, of this token. Those who are
-// count together, and the last one clears the count for the next stage.
+// Whether this workgroup is the last of n_active that have chunks of the heads of a group, of this token.
+// Those who are count together, and the last one clears the count for the next stage.
 bool comes_last(uint head_group, uint n_active) {
   memoryBarrierBuffer();
   barrier();
@@ -23,7 +24,8 @@ bool comes_last(uint head_group, uint n_active) {
   return merges_all;
 }
 
-// What is there of a chunk: the largest score and the sum of the weights, and behind them the pairs of features.
+// What is there of a chunk: the largest score and the sum of the weights, and behind them the pairs of
+// features.
 uint result_of(uint head, uint chunk) { return (counted_head(head) * push.max_chunks + chunk) * (1 + kPairs); }
 
 // Gives number `i` of that of the chunk, the one at `place` of those that are seen.
@@ -52,9 +54,10 @@ void load_results(uint head, uint part, uint first, uint n, out uvec4 some[kMerg
   }
 }
 
-// Of so few chunks the workgroup that has the last one merges all: it waits for what the others find, which have started
-// before it, and nobody waits for what it finds itself. With more, workgroups that only merge are faster.
-// The code for two planes, which has no registers left, is slower with it on an H200 (../bench/SPEED.md).
+// Of so few chunks the workgroup that has the last one merges all: it waits for what the others find, which
+// have started before it, and nobody waits for what it finds itself. With more, workgroups that only merge
+// are faster. The code for two planes, which has no registers left, is slower with it on an H200
+// (../bench/SPEED.md).
 #ifdef TWO_PLANES
 bool merges_few(uint n_seen, uint n_splits) { return false; }
 vec2 merge_few(uint head, uint pair, uint n_seen, float m, float l, vec2 o) { return o; }
@@ -89,10 +92,10 @@ vec2 merge_few(uint head, uint pair, uint n_seen, float m, float l, vec2 o) {
 }
 #endif
 
-// Of several tokens: merges the results of all chunks from `begin` on of the heads from first_head on, in the order of the
-// chunks, as merge_factors() and merge_values() do. What these are multiplied by is computed for kChunk chunks at a time,
-// each by an invocation: `tile` holds the largest score and the sum of the weights, [head][chunk], and then in their place
-// the two factors and the share of the sum.
+// Of several tokens: merges the results of all chunks from `begin` on of the heads from first_head on, in the
+// order of the chunks, as merge_factors() and merge_values() do. What these are multiplied by is computed for
+// kChunk chunks at a time, each by an invocation: `tile` holds the largest score and the sum of the weights,
+// [head][chunk], and then in their place the two factors and the share of the sum.
 const uint kMergeItems = (kHeads * kPairs + kSize - 1) / kSize;  // pairs of features of an invocation
 const uint kFactorItems = (kHeads * kChunk + kSize - 1) / kSize;
 
@@ -158,10 +161,10 @@ void merge_all(uint first_head, uint begin, uint n_chunks) {
   }
 }
 
-// Of one token: merges the results of chunks of some features of a head in the order of the chunks, as merge_factors() and
-// merge_values() do. But the factors of kChunk chunks are computed at a time, and the products with these by all
-// invocations, so that only additions wait for each other. These are taken eight at a time, so that what they add is
-// loaded together.
+// Of one token: merges the results of chunks of some features of a head in the order of the chunks, as
+// merge_factors() and merge_values() do. But the factors of kChunk chunks are computed at a time, and the
+// products with these by all invocations, so that only additions wait for each other. These are taken eight
+// at a time, so that what they add is loaded together.
 void merge_chunks(uint head, uint part, uint n_seen) {
   uint lane = gl_LocalInvocationID.x;
   vec2 sum = vec2(0.0);

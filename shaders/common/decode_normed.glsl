@@ -1,4 +1,5 @@
-// The normed vector as floats, which rotations and routers of experts need in decode.comp; products round it besides.
+// The normed vector as floats, which rotations and routers of experts need in decode.comp; products round it
+// besides.
 
 // Takes the vector and norms what this invocation has of it.
 void take_normed_vector(uint invocation, bool long_rows) {

@@ -1,7 +1,7 @@
 // A rotation as a stage of decode.comp, y = H (signs * x) or H (signs * norm(x)), with the bits of norm.comp
 // and rotate.comp, for a product that does not turn its input itself (decode_linear.glsl). A workgroup takes
-// one block of the features; with a norm it takes the whole vector, as products do. The stage's `bias` has the
-// signs, and n_in is 0 where there is no norm.
+// one block of the features; with a norm it takes the whole vector, as products do. The stage's `bias` has
+// the signs, and n_in is 0 where there is no norm.
 
 // The vec4 of the block that this invocation has, if it has one.
 vec4 quad_of_block(uint first_quad, uint invocation) {

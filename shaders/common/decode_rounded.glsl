@@ -1,8 +1,8 @@
 // Units that one stage of decode.comp hands over to the next as int8, where that has no norm and so needs
-// nothing of the row to round them. The words of int8 of all units lie one after the other, then those of the rest
-// where there is one, and behind them for each unit its largest magnitude and the sum of its integers. That is a
-// quarter of what the values would be, or a half, and every workgroup of the next stage reads all of it.
-// Expects decode_vector.glsl.
+// nothing of the row to round them. The words of int8 of all units lie one after the other, then those of the
+// rest where there is one, and behind them for each unit its largest magnitude and the sum of its integers.
+// That is a quarter of what the values would be, or a half, and every workgroup of the next stage reads all
+// of it. Expects decode_vector.glsl.
 
 // Rows of a result of gates that are rounded together: those that a workgroup makes in a pass, or in some.
 #ifdef GROUPS
@@ -34,8 +34,8 @@ void give_unit(vec4 four, uint unit, uint n_units, bool is_there) {
 }
 
 const uint kUnitQuadsAtOnce = 4;
-// Whether units are loaded at once, and waited for only where one is missing: who begins late finds them all. Those of two
-// planes are twice as many, so that it does not pay.
+// Whether units are loaded at once, and waited for only where one is missing: who begins late finds them all.
+// Those of two planes are twice as many, so that it does not pay.
 #if defined(GROUPS) && !defined(TWO_PLANES)
 const bool kTriesUnits = true;
 #else

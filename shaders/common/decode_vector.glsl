@@ -39,8 +39,8 @@ void load_weights(uint invocation, uint words, uint loads, bool normed) {
   }
 }
 
-// Polls COUNT of them, own_x[FIRST] and those behind it. Weights that come with them are looked at, so that nobody waits for
-// them together with codes (is_missing()): no product is NOT_GIVEN.
+// Polls COUNT of them, own_x[FIRST] and those behind it. Weights that come with them are looked at, so that
+// nobody waits for them together with codes (is_missing()): no product is NOT_GIVEN.
 #define TAKE(FIRST, COUNT)                                                                                \
   for (uint polls = 0;; ++polls) {                                                                        \
     uvec4 some[COUNT];                                                                                    \
@@ -151,10 +151,10 @@ int sum_of_both(RoundedWord word) {
   return sum_of(word.q) + (sum_of(word.rest) << 16);
 }
 
-// Rounds what this invocation has of the vector into `tile`, as [plane][quad of words of a unit][unit], and fills
-// unit_largest and unit_sums. Each step is taken for all words, so that none waits for another. `factor` holds where
-// units have none of their own. Returns the largest magnitude of the units that this invocation has a
-// share of, or without units of what it has.
+// Rounds what this invocation has of the vector into `tile`, as [plane][quad of words of a unit][unit], and
+// fills unit_largest and unit_sums. Each step is taken for all words, so that none waits for another.
+// `factor` holds where units have none of their own. Returns the largest magnitude of the units that this
+// invocation has a share of, or without units of what it has.
 float round_words(uint invocation, uint words, uint units, uint loads, float factor) {
   float largest[kMostNormLoads];
   uint unit[kMostNormLoads];

@@ -1,10 +1,10 @@
-// What becomes of a result of a matrix of blocks or floats. Expects activation.glsl, kOut, `push`, a DensePush,
-// and y and bias.
+// What becomes of a result of a matrix of blocks or floats. Expects activation.glsl, kOut, `push`, a
+// DensePush, and y and bias.
 
 uint place_of(uint t, uint row) { return t * push.stride + push.first_row + row; }
 
-// `result` is of row `row` of n_out, and with OUT_GATE `up` is of the same row of up; with OUT_ADD `before` is what
-// lies at its place.
+// `result` is of row `row` of n_out, and with OUT_GATE `up` is of the same row of up; with OUT_ADD `before`
+// is what lies at its place.
 float finished(uint row, float result, float up, float before) {
   if (push.has_bias != 0) {
     precise float biased = result + bias[push.first_row + row];

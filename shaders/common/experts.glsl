@@ -1,8 +1,8 @@
 // How a product finds its weights and rows where the matrix is one of experts (Matrix::n_expert in
-// engine/kernel_operands.h). With EXPERTS a table has the addresses of each expert's codes and scales. A kernel for a
-// few tokens has a row of workgroups for each pair of a token and an expert, another one has a row for each
-// tile of neighbouring pairs of one expert, which group_pairs.comp lists. Without EXPERTS nothing changes.
-// This comes behind all other includes, since w is a component of vectors too.
+// engine/kernel_operands.h). With EXPERTS a table has the addresses of each expert's codes and scales. A
+// kernel for a few tokens has a row of workgroups for each pair of a token and an expert, another one has a
+// row for each tile of neighbouring pairs of one expert, which group_pairs.comp lists. Without EXPERTS
+// nothing changes. This comes behind all other includes, since w is a component of vectors too.
 #ifdef EXPERTS
 layout(binding = 0) readonly buffer ExpertTable { uvec2 expert_table[]; };  // [n_expert][4]
 layout(binding = 4) readonly buffer ExpertRows { uint expert_rows[]; };     // [pairs] ids, or tiles

@@ -1,5 +1,5 @@
-// The norm of a row by a workgroup; CONSTANT_NORM says which. Expects reduce.glsl, the buffers x, weight and bias (vec4) and
-// the push constants of NormPush.
+// The norm of a row by a workgroup; CONSTANT_NORM says which. Expects reduce.glsl, the buffers x, weight and
+// bias (vec4) and the push constants of NormPush.
 layout(constant_id = CONSTANT_NORM) const uint kNorm = NORM_ALWAYS;
 
 #include "rms.glsl"

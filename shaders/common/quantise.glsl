@@ -45,7 +45,8 @@ float factor_of_row(float largest, bool normed) {
   return factor;
 }
 
-// `row` has the sum of x^2 and the largest |x * weight| of a row. Without a norm y is x, and the weights are 1.
+// `row` has the sum of x^2 and the largest |x * weight| of a row. Without a norm y is x, and the weights are
+// 1.
 RowScale row_scale(vec2 row, bool normed) {
   precise float inverse = 1.0 / sqrt(row.x / float(push.n_in) + push.epsilon);
   if (!normed) inverse = 1.0;

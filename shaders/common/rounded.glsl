@@ -14,8 +14,8 @@ int rounded(int t, float scale) {
   return floatBitsToInt(half_to_even) - kHalfway;
 }
 
-// The same where the unit's inputs have a scale of their own, their share (quantise.glsl). Every kernel rounds
-// the product of the two scales first.
+// The same where the unit's inputs have a scale of their own, their share (quantise.glsl). Every kernel
+// rounds the product of the two scales first.
 int rounded_share(int t, float scale, float share) {
   precise float of_unit = scale * share;
   return rounded(t, of_unit);

@@ -1,7 +1,7 @@
-// The choice that sampling makes from the likeliest tokens, by one workgroup: the same that Sampler (engine/sampler.h) makes
-// from all logits. Sums are 64-bit integers, (low, high), and floats are only added and multiplied, so the choice
-// is the same everywhere. Expects float_key.glsl and the buffers settings and history, where the token of position p is at
-// p % SAMPLE_HISTORY.
+// The choice that sampling makes from the likeliest tokens, by one workgroup: the same that Sampler
+// (engine/sampler.h) makes from all logits. Sums are 64-bit integers, (low, high), and floats are only added
+// and multiplied, so the choice is the same everywhere. Expects float_key.glsl and the buffers settings and
+// history, where the token of position p is at p % SAMPLE_HISTORY.
 
 shared uint id[SAMPLE_CANDIDATES];
 shared uint logit_bits[SAMPLE_CANDIDATES];
@@ -78,8 +78,8 @@ uint penalised(uint bits, uint token, uint position) {
 // Whether one comes before the other; equal values are in the order of their ids.
 bool before(uint value, uint id, uint other, uint other_id) { return value != other ? value > other : id < other_id; }
 
-// Chooses one of n candidates, of which id and logit_bits are known, for a position. Only the invocation that finds it gets
-// true and, in `chosen`, which one it is.
+// Chooses one of n candidates, of which id and logit_bits are known, for a position. Only the invocation that
+// finds it gets true and, in `chosen`, which one it is.
 bool choose(uint n, uint position, uvec2 random, out uint chosen) {
   uint lane = gl_LocalInvocationID.x, step = gl_WorkGroupSize.x, n_kept = min(n, settings.top_k);
   for (uint i = lane; i < n; i += step) key[i] = key_of(penalised(logit_bits[i], id[i], position));

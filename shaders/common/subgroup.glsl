@@ -8,8 +8,9 @@
 #define SUBGROUP gl_SubgroupID
 #define N_SUBGROUPS gl_NumSubgroups
 #define LANE gl_SubgroupInvocationID
-// The number of an invocation by subgroups and lanes, for those whose neighbours have to be neighbouring lanes. Where drivers
-// divide a workgroup in order, as every one that was tried does, it is gl_LocalInvocationID.x.
+// The number of an invocation by subgroups and lanes, for those whose neighbours have to be neighbouring
+// lanes. Where drivers divide a workgroup in order, as every one that was tried does, it is
+// gl_LocalInvocationID.x.
 #define INVOCATION (SUBGROUP * SUBGROUP_SIZE + LANE)
 #define subgroup_max subgroupMax
 #define shuffle_xor subgroupShuffleXor
@@ -17,8 +18,8 @@
 
 float subgroup_add(float v) { return subgroupAdd(v); }
 
-// Not subgroupAdd: NVIDIA's driver 580.159 makes a wrong sum of that where it compiles some chains of decode for an
-// H200, the same each time (../../bench/SPEED.md).
+// Not subgroupAdd: NVIDIA's driver 580.159 makes a wrong sum of that where it compiles some chains of decode
+// for an H200, the same each time (../../bench/SPEED.md).
 int subgroup_add(int v) {
   UNROLL for (uint step = gl_SubgroupSize / 2; step > 0; step /= 2) v += subgroupShuffleXor(v, step);
   return v;
