@@ -53,18 +53,17 @@ uint first_of_units(uint units) { return (first_input() + 4 * unit_quads(units))
 float take_units(uint invocation, uint units) {
   GivenQuads input_ = GivenQuads(push.from);
   GivenPairs of_units = GivenPairs(push.from);
-  uint stride = unit_stride(units);
-  units -= shared_units();
-  uint quads = unit_quads(units), plane_quads = units * kUnitWords / 4, pairs = first_of_units(units);
-  uint last = 2 * (pairs + units) - 1;
-  if (shared_units() != 0) last = 4 * (first_shared_quad(units) + shared_quads()) - 1;
+  uint stride = unit_stride(units), whole = units - shared_units();
+  uint quads = unit_quads(whole), plane_quads = whole * kUnitWords / 4, pairs = first_of_units(whole);
+  uint last = 2 * (pairs + whole) - 1;
+  if (shared_units() != 0) last = 4 * (first_shared_quad(whole) + shared_quads()) - 1;
   if (!kTriesUnits) wait_for_input(last);
   uvec2 pair = uvec2(0);
   for (uint first = invocation; first < quads; first += kUnitQuadsAtOnce * gl_WorkGroupSize.x) {
     uvec4 some[kUnitQuadsAtOnce], shared_four = uvec4(0);
     for (uint polls = 0;; ++polls) {
-      pair = of_units.at[pairs + min(invocation, units - 1)];
-      if (shared_units() != 0) shared_four = input_.at[shared_quad(invocation, units)];
+      pair = of_units.at[pairs + min(invocation, whole - 1)];
+      if (shared_units() != 0) shared_four = input_.at[shared_quad_of(invocation, whole)];
       bool missing = either(is_missing(pair), is_missing(shared_four));
       UNROLL for (uint i = 0; i < kUnitQuadsAtOnce; ++i)
         some[i] = input_.at[first_input() / 4 + min(first + i * gl_WorkGroupSize.x, quads - 1)];
@@ -81,7 +80,7 @@ float take_units(uint invocation, uint units) {
     }
   }
   float largest = 0.0;
-  for (uint unit = invocation; unit < units; unit += gl_WorkGroupSize.x) {
+  for (uint unit = invocation; unit < whole; unit += gl_WorkGroupSize.x) {
     for (uint polls = 0; unit != invocation; ++polls) {  // the first has come with the quads
       pair = of_units.at[pairs + unit];
       if (!is_missing(pair) || !look_again(polls)) break;

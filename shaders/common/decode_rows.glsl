@@ -18,14 +18,14 @@
 #endif
 #if defined(GROUPS) && MATRICES == 2
 #define ROUNDS (kGatesRound && gives_units())
-#define IS_SHARED (kGatesAreShared && pass == passes)  // behind the sets of the workgroup (decode_shared.glsl)
+#define IS_SHARED (kMayShareGates && pass == passes)  // behind the sets of the workgroup (decode_shared.glsl)
 #endif
 #if MATRICES == 2
 #define IS_LAST_TOKEN (kTokens == 1 || t + 1 == n_tokens())
 #else
 #define IS_LAST_TOKEN true
 #endif
-#ifdef GROUPS
+#ifdef GROUPS  // with the variable 2B4T was 0.6 % slower (../../bench/SPEED.md)
 #define NEXT_ROW next_row
 #else
 #define NEXT_ROW (first_row + a_pass)
@@ -88,8 +88,8 @@ void PRODUCT(uint group, RowScale scale) {
   a_pass *= push.n_groups;
 #endif
 #ifdef ROUNDS
-  uint passes = passes_of(group), of_subgroup = shared_row(group, a_pass / N_SUBGROUPS);
-  bool shares = takes_shared(of_subgroup);
+  uint passes = passes_of(group), shared_first = shared_row(group, a_pass / N_SUBGROUPS);
+  bool shares = takes_shared(shared_first);
 #endif
   for (uint pass = 0;; ++pass) {
   bool goes_on = GOES_ON;
@@ -97,7 +97,7 @@ void PRODUCT(uint group, RowScale scale) {
   uint next_row = first_row + a_pass;
 #endif
 #ifdef ROUNDS
-  if (kGatesAreShared && pass + 1 == passes) next_row = of_subgroup + LANE / LANES * ROWS;
+  if (kMayShareGates && pass + 1 == passes) next_row = shared_first + LANE / LANES * ROWS;
 #endif
   uint next_residual = goes_on ? RESIDUAL_OF(NEXT_ROW) : 0;
 #if MATRICES == 2

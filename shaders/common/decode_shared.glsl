@@ -1,26 +1,26 @@
 // Units of gates that workgroups share. A workgroup rounds the units that it has made, so where these do not
 // divide evenly most would wait for a few that have one more. Of the last units each workgroup therefore
 // takes the rows of a few of its subgroups, behind its own units, and hands them over as values, which lie
-// behind the units; who takes them rounds them. They are no more quads than there are invocations. Part of
-// decode_rounded.glsl, for groups with two planes, whose units take long.
+// behind the units; who takes them rounds them. They are no more quads than there are invocations, nor than
+// the int8 before them have. Part of decode_rounded.glsl, for groups with two planes, whose units take long.
 #ifdef GROUPS
-const bool kGatesAreShared = kRest != 0 && kGatesRound;
+const bool kMayShareGates = kRest != 0 && kGatesRound;
 #else
-const bool kGatesAreShared = false;
+const bool kMayShareGates = false;
 #endif
-uint shared_units() { return kGatesAreShared ? push.shared_units : 0; }
+uint shared_units() { return kMayShareGates ? push.shared_units : 0; }
 uint shared_rows() { return shared_units() * 4 * kUnitWords; }
 uint shared_quads() { return shared_units() * kUnitWords; }
 
-// Where they lie behind so many units.
-uint first_shared_quad(uint units) { return (2 * first_of_units(units) + 2 * units + 3) / 4; }
+// Where they lie behind so many whole units; for who gives them too, since there is one token.
+uint first_shared_quad(uint whole) { return (2 * first_of_units(whole) + 2 * whole + 3) / 4; }
 
-// The first row that a subgroup takes of them, where it takes so many; the last subgroups of a workgroup do.
+// The first of the rows, so many, that a subgroup takes of them. The last subgroups of a workgroup take some.
 uint shared_row(uint group, uint rows) {
   return push.n_out - shared_rows() + (group * push.sharers + N_SUBGROUPS - 1 - SUBGROUP) * rows;
 }
 bool takes_shared(uint row) {
-  return kGatesAreShared && N_SUBGROUPS - 1 - SUBGROUP < push.sharers && row < push.n_out;
+  return kMayShareGates && N_SUBGROUPS - 1 - SUBGROUP < push.sharers && row < push.n_out;
 }
 
 void give_shared(uint row, float value) {
@@ -30,13 +30,13 @@ void give_shared(uint row, float value) {
   if ((push.flow & FLOW_OUT) != 0) Floats(push.y).at[row] = value;
 }
 
-// The quad behind so many units that an invocation takes, or the last one.
-uint shared_quad(uint invocation, uint units) {
-  return first_shared_quad(units) + min(invocation, shared_quads() - 1);
+// The quad behind so many whole units that an invocation takes, or the last one.
+uint shared_quad_of(uint invocation, uint whole) {
+  return first_shared_quad(whole) + min(invocation, shared_quads() - 1);
 }
 
-// Rounds what was taken as the last of so many units, and returns the largest magnitude that this invocation
-// has seen.
+// Rounds what was taken as the last of so many units, and returns the largest magnitude that this
+// invocation has seen.
 float round_shared(uint invocation, uint units) {
   first_word = first_unit = units - shared_units();
   float largest = round_words(invocation, shared_quads(), units, 1, 0.0);

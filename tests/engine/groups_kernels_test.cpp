@@ -284,34 +284,37 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
   }
 }
 
-// Units of gates that do not divide evenly among the workgroups: of 13 sets of rows, of two units each, three
-// workgroups take four each and share the last.
+// Units of gates that do not divide evenly among three workgroups, in sets of 128 rows: of 13 sets each takes
+// four and they share one, of five they would share more than there are whole ones, and of 20 two.
 TEST_P(GroupKernels, SharedUnitsHaveTheBitsOfTheirSteps) {
   if (GetParam().groups_at_once == kManyGroups) GTEST_SKIP() << "all sets run at a time";
-  constexpr uint32_t kEmbd = 256, kFf = 13 * 128;
-  const Grouped gate_up = random_groups(*backend, kEmbd, {kFf, kFf}, 128, Input::int16_units, rng),
-                down = random_groups(*backend, kFf, {kEmbd}, 128, Input::int16_units, rng);
-  const Norm norm = rms_of(put(*backend, normal_floats(kEmbd, rng)), 1e-5F), none;
-  const Quantised q = quantised_for(*backend, kFf);
-  const std::vector<float> start = normal_floats(kEmbd, rng);
-  const auto token = [&](bool steps) {
-    const BufferPtr x = put(*backend, start), h = put(*backend, std::vector<float>(kFf));
-    run(*backend, [&](Recorder& r) {
-      const auto linear = [&](const Grouped& g, const In& in, const Out& out) {
-        if (steps) r.Recorder::linear(g.matrix, in, out, 1);
-        if (!steps) r.linear(g.matrix, in, out, 1);
-      };
-      for (int layer = 0; layer < 2; ++layer) {
-        linear(gate_up, {*x, norm, q}, gate(*h, Act::silu));
-        linear(down, {*h, none, q}, add(*x));
-      }
-    });
-    std::vector<float> found = get<float>(*backend, *x, kEmbd);
-    const std::vector<float> last_gates = get<float>(*backend, *h, kFf);
-    found.insert(found.end(), last_gates.begin(), last_gates.end());
-    return found;
-  };
-  EXPECT_EQ(token(false), token(true));
+  constexpr uint32_t kEmbd = 256;
+  for (const uint32_t n_ff : {13U * 128, 5U * 128, 20U * 128}) {
+    SCOPED_TRACE(n_ff);
+    const Grouped gate_up = random_groups(*backend, kEmbd, {n_ff, n_ff}, 128, Input::int16_units, rng),
+                  down = random_groups(*backend, n_ff, {kEmbd}, 128, Input::int16_units, rng);
+    const Norm norm = rms_of(put(*backend, normal_floats(kEmbd, rng)), 1e-5F), none;
+    const Quantised q = quantised_for(*backend, n_ff);
+    const std::vector<float> start = normal_floats(kEmbd, rng);
+    const auto token = [&](bool steps) {
+      const BufferPtr x = put(*backend, start), h = put(*backend, std::vector<float>(n_ff));
+      run(*backend, [&](Recorder& r) {
+        const auto linear = [&](const Grouped& g, const In& in, const Out& out) {
+          if (steps) r.Recorder::linear(g.matrix, in, out, 1);
+          if (!steps) r.linear(g.matrix, in, out, 1);
+        };
+        for (int layer = 0; layer < 2; ++layer) {
+          linear(gate_up, {*x, norm, q}, gate(*h, Act::silu));
+          linear(down, {*h, none, q}, add(*x));
+        }
+      });
+      std::vector<float> found = get<float>(*backend, *x, kEmbd);
+      const std::vector<float> last_gates = get<float>(*backend, *h, n_ff);
+      found.insert(found.end(), last_gates.begin(), last_gates.end());
+      return found;
+    };
+    EXPECT_EQ(token(false), token(true));
+  }
 }
 
 // An input of 16 bits is so fine that a product is nearly that of floats, for a token and for several.

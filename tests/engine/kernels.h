@@ -137,6 +137,7 @@ inline std::vector<Variant> kernel_variants() {
   all.push_back({"EmulatedMatrices", IntegerDot::never, "", true, 32, true});
   all.push_back({"RowsOf384", IntegerDot::always, "", true, 0, false, 384});
   all.push_back({"ThreeAtATime", IntegerDot::never, "", true, 0, false, 0, 3});
+  all.push_back({"IntegerThree", IntegerDot::always, "", true, 0, false, 0, 3});
   for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
     if (!choice.supported) continue;
     std::string name = std::string("Cpu_") + choice.kernels->name;
