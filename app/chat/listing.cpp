@@ -89,7 +89,7 @@ std::string before_first_turn(std::string_view which, const StoredConversation& 
 std::string trash_text(Store& store) {
   std::string text;
   for (const StoredConversation& row : store.trash()) {
-    const int64_t end = *row.deleted + int64_t{kTrashDays} * 24 * 60 * 60 * 1000;
+    const int64_t end = *row.deleted + kTrashMilliseconds;
     text += fmt::format("{:>6}  {}  {:>4}  (until {}) {}\n", row.id, local_time(*row.deleted), row.messages,
                         local_time(end).substr(0, 10), one_line(row.title));
   }

@@ -6,10 +6,10 @@ namespace bitnet {
 namespace {
 
 const JsonRow kCommandRows[] = {
-    {"list --json", ".[]", "id title created updated messages archived once [deleted]",
-     "a conversation; messages is their number, once is true of one that -p asked, and deleted is when it "
-     "went into the trash (--deleted)"},
-    {"show --json", ".", "id title created updated messages archived once [deleted] system branch",
+    {"list --json", ".[]", "id title created updated messages archived once [deleted] [until]",
+     "a conversation; messages is their number, once is true of one that -p asked, deleted is when it went "
+     "into the trash (--deleted), and until is when it is removed"},
+    {"show --json", ".", "id title created updated messages archived once [deleted] [until] system branch",
      "the conversation and its system prompt"},
     {"show --json", ".branch[]", "id role text created sibling siblings [thought] [finish]",
      "the messages that are shown, the first one first; role is user or assistant, and finish says why an "

@@ -30,7 +30,10 @@ ordered_json described(const StoredConversation& row) {
   ordered_json object = {{"id", row.id},           {"title", row.title},       {"created", row.created},
                          {"updated", row.updated}, {"messages", row.messages}, {"archived", row.archived},
                          {"once", row.once}};
-  if (row.deleted) object["deleted"] = *row.deleted;
+  if (row.deleted) {
+    object["deleted"] = *row.deleted;
+    object["until"] = *row.deleted + kTrashMilliseconds;
+  }
   return object;
 }
 

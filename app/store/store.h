@@ -191,6 +191,7 @@ class Store {
 };
 
 constexpr int kTrashDays = 30;
+constexpr int64_t kTrashMilliseconds = int64_t{kTrashDays} * 24 * 60 * 60 * 1000;
 
 // The path of the default database. Throws Error(database) if no home is known.
 std::string default_database_path();

@@ -18,7 +18,6 @@
 namespace bitnet {
 namespace {
 
-constexpr int64_t kTrashMilliseconds = int64_t{kTrashDays} * 24 * 60 * 60 * 1000;
 constexpr const char* kScrub = "scrub";
 constexpr const char* kBackups = "backups";
 

@@ -300,7 +300,9 @@ class Keeping(ProgramCase):
         self.assertEqual(len(json.loads(run("list", "--json")[1])), 3)
         code, out, _ = run("delete", "3", "1", "3")
         self.assertEqual((code, out.count("deleted conversation")), (0, 2))
-        self.assertEqual({row["id"] for row in json.loads(run("list", "--deleted", "--json")[1])}, {1, 3})
+        trash = json.loads(run("list", "--deleted", "--json")[1])
+        self.assertEqual({row["id"] for row in trash}, {1, 3})
+        self.assertEqual({row["until"] - row["deleted"] for row in trash}, {30 * 24 * 60 * 60 * 1000})
         self.assertEqual([row["id"] for row in json.loads(run("list", "--json")[1])], [2])
 
     def test_paths_of_databases_are_paths(self):
