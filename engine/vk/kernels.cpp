@@ -23,7 +23,7 @@ uint32_t norm_of(const Norm& norm) {
 
 Specialisation wide(const Device& device) {
   const uint32_t size =
-      device.is_gpu() ? std::min(512U, device.limits().maxComputeWorkGroupInvocations) : 64U;
+      device.is_gpu() ? std::bit_floor(std::min(512U, device.limits().maxComputeWorkGroupInvocations)) : 64U;
   return {{CONSTANT_WORKGROUP_SIZE, size}};
 }
 

@@ -31,10 +31,11 @@ uint32_t head_input(const AttentionInput& input);  // what a model has of it, HE
 uint32_t cache_rows(const Buffer& k_cache, const AttentionShape& shape);
 uint32_t most_chunks(const AttentionShape& shape, uint32_t cached);
 
-// A row is reduced by one workgroup, of 512 invocations where the device allows it (Vulkan promises 128). A
-// software device runs the invocations one after the other, and a wide workgroup would only make it lose time
-// at barriers. All kernels that norm a row use this size, so that they sum in the same order, but for inputs
-// of whole ternary matrices, which have VulkanKernels::row_size.
+// A row is reduced by one workgroup, of 512 invocations or the largest power of two that the device allows
+// (Vulkan promises 128): sets of rows then divide units, or are whole ones. A software device runs the
+// invocations one after the other, and a wide workgroup would only make it lose time at barriers. All kernels
+// that norm a row use this size, so that they sum in the same order, but for inputs of whole ternary
+// matrices, which have VulkanKernels::row_size.
 Specialisation wide(const Device& device);
 
 // What the kernel of the stages of decode is made for.
