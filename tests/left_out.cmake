@@ -46,5 +46,5 @@ elseif(BITNET_SANITIZE MATCHES address)
   leave_out(engine_vk_fault_test CASES *ADeviceWithoutInteger*:*ADeviceWithoutSubgroup*:*ADeviceWithoutDeviceScope*)
   # Of these only the shaders differ, or sessions have them recorded too.
   leave_out(engine_kernels_test CASES
-    *Subgroups*:*Emulated:*EmulatedMatrices:*GpuMatrix:*Attention*GpuInteger:*ALinear*GpuInteger:*Sampling*GpuInteger:*Shortlist*GpuInteger)
+    *RowsOf384:*Subgroups*:*Emulated:*EmulatedMatrices:*GpuMatrix:*Attention*GpuInteger:*ALinear*GpuInteger:*Sampling*GpuInteger:*Shortlist*GpuInteger)
 endif()

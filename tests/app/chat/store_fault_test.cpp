@@ -116,11 +116,18 @@ class OneSession : public ChatTest {
   }
 };
 
+// With sanitizers, which are slow, only every third call fails, for each fault other ones.
+#ifdef BITNET_SANITIZED
+constexpr uint64_t kStep = 3;
+#else
+constexpr uint64_t kStep = 1;
+#endif
+
 TEST_F(StoreFault, AtEveryCallOfASessionNothingAcknowledgedIsLost) {
-  uint64_t sessions = 0;
+  uint64_t sessions = 0, first = 0;
   for (const Fault fault : faulty_vfs::kFaults) {
     for (const bool stays : {false, true}) {
-      for (uint64_t n = 1;; ++n) {
+      for (uint64_t n = 1 + first++ % kStep;; n += kStep) {
         const std::string path = folder_ / (faulty_vfs::name_of(fault) + ".db");
         OneSession session;
         ++sessions;
