@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "engine/kernel_options.h"
+#include "tests/engine/rolled.h"
 #include "tests/support/vk_faults.h"
 
 namespace bitnet {
@@ -270,6 +271,7 @@ TEST_F(VulkanFault, ADriverThatGivesLittleInOnePieceGivesTheSameAnswerOrSaysWhy)
 TEST_F(VulkanFault, AChainThatGotStuckIsNotTriedAgain) {
   options_.cache_folder = testing::TempDir() + "bitnet-vk-stuck-cache";
   const std::vector<int32_t> whole = answer(*open());
+  const RolledLoops rolled(list_devices().at(0));
   options_.kernels = share({.chained_decode = ChainedDecode::fails, .as_gpu = true});
   EXPECT_THAT(failure([&] { answer(*open()); }), HasSubstr("one after the other"));
   EXPECT_EQ(answer(*open()), whole);
