@@ -233,6 +233,7 @@ void WeightReader::take(uint32_t piece) {
   const auto start = Clock::now();
   std::unique_lock lock(mutex_);
   const uint64_t n = pieces_.size(), use = next_use_ + (piece + n - next_use_ % n) % n;
+  const bool read_ahead = use < next_read_;
   for (uint64_t skipped = next_use_; skipped < std::min(use, next_read_); ++skipped) {
     Place& place = place_of_use(skipped);
     if (place.use != skipped) continue;
@@ -243,10 +244,16 @@ void WeightReader::take(uint32_t piece) {
   next_read_ = std::max(next_read_, use);
   changed_.notify_all();
   Place& place = place_of_use(use);
-  const auto is_there = [&] { return place.use == use && place.state == Place::State::ready; };
-  if (is_there() && place.error) start_over(lock, use);  // it was read ahead; the file may be right by now
-  while (!changed_.wait_for(lock, kPoll, is_there))
-    if (stop_ != nullptr && *stop_) throw Stopped();
+  const auto wait_until_read = [&] {
+    const auto is_there = [&] { return place.use == use && place.state == Place::State::ready; };
+    while (!changed_.wait_for(lock, kPoll, is_there))
+      if (stop_ != nullptr && *stop_) throw Stopped();
+  };
+  wait_until_read();
+  if (read_ahead && place.error) {  // that read began before this call; the file may be right by now
+    start_over(lock, use);
+    wait_until_read();
+  }
   stats_.waited += seconds_since(start);
   if (const std::exception_ptr error = std::exchange(place.error, nullptr)) {
     start_over(lock, use);

@@ -53,8 +53,8 @@ class WeightReader {
   // While this is not null, take() looks at it and throws Stopped soon after it has become true.
   void stop_if(const std::atomic<bool>* stop) { stop_ = stop; }
   // Waits until the piece is in its place. Pieces between the last one and this are skipped. Throws
-  // Error(model) where it cannot be read or is no longer what it was; it may be tried again. What failed when
-  // it was read ahead is tried again first.
+  // Error(model) where it cannot be read or is no longer what it was; it may be tried again. Where a read
+  // that began before this call fails, it is tried again first.
   void take(uint32_t piece);
   // What was taken is no longer used, once `wait` has returned, which is called on another thread.
   void release(uint32_t piece, std::function<void()> wait = {});

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include "tests/support/file_faults.h"
 
@@ -134,6 +135,13 @@ TEST_F(WeightReaderTest, AReadThatFailsIsSaidAndMayBeTriedAgain) {
   int failed = 0;
   for (uint32_t piece = 0; piece < kPieces; ++piece) failed += failure(piece).empty() ? 0 : 1;
   EXPECT_GE(failed, 1);
+}
+
+TEST_F(WeightReaderTest, AReadAheadThatFailsWhileSomebodyWaitsForItIsTriedAgain) {
+  file_faults::set({.error_at = 1, .late_ms = 100});
+  begin();
+  while (file_faults::reads() == 0) std::this_thread::yield();
+  use_all(1);
 }
 
 TEST_F(WeightReaderTest, AFileThatChangesOrIsCutIsNoticedAndNoByteOfItIsUsed) {
