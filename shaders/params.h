@@ -364,8 +364,9 @@ struct DecodeStage {
   uint n_passes;   // a product's workgroup takes as many sets of rows, one after the other
   uint n_longer;   // the first so many workgroups do,
   uint fewer;      // and those behind them take so many fewer
-  uint shared_units;  // of gates and of who takes them: workgroups share the last (common/decode_shared.glsl),
-  uint sharers;       // and so many subgroups of each take rows of these
+  uint split_units;      // of gates and of who takes them: the last are split among workgroups
+                         // (common/decode_split.glsl),
+  uint split_subgroups;  // and so many subgroups of each take rows of these
   uint tokens_each;  // and so many of the tokens; with gates all
   uint wait_for;   // as many workgroups of the stage before; for empty stages, which hand nothing over
   uint long_rows;  // 1: CONSTANT_LANES_LONG and the like hold

@@ -52,24 +52,24 @@ void spread(DecodeStage& s, uint32_t spans, uint32_t sets, uint32_t at_once) {
   s.fewer = sets;
 }
 
-// How many of the spans of gates workgroups share (common/decode_shared.glsl), where these are handed over in
-// units of two planes: at least as many as do not divide evenly, and so many more that who takes the others
-// has them in one step. Measured on an H200: a token of the 27B's shape takes 2 % less. Gates without a norm
-// may take units themselves, whose number a stage has in the same place.
-uint32_t share_units(DecodeStage& s, const StageRows& rows, uint32_t unit, uint32_t size, uint32_t subgroup,
-                     uint32_t at_once) {
+// How many of the spans of gates are split among workgroups (common/decode_split.glsl), where these are
+// handed over in units of two planes: at least as many as do not divide evenly, and so many more that who
+// takes the others has them in one step. Measured on an H200: a token of the 27B's shape takes 2 % less.
+// Gates without a norm may take units themselves, whose number a stage has in the same place.
+uint32_t split_last_units(DecodeStage& s, const StageRows& rows, uint32_t unit, uint32_t size,
+                          uint32_t subgroup, uint32_t at_once) {
   constexpr uint32_t kQuadsInAStep = 4, kQuadsOfUnit = 8;  // of int8, as decode_rounded.glsl has them
   const uint32_t span = size / rows.lanes * rows.rows * rows.passes, spans = s.n_out / span;
   if (spans <= at_once || s.n_out % span != 0 || s.weight == 0) return 0;
   const uint32_t in_a_step = std::min(spans, kQuadsInAStep * size / kQuadsOfUnit * unit / span);
-  const uint32_t shared = std::max(spans % at_once, spans - in_a_step), whole = spans - shared;
-  const uint32_t sharers = ceil_div(shared * span / (subgroup / rows.lanes * rows.rows), at_once);
+  const uint32_t split = std::max(spans % at_once, spans - in_a_step), whole = spans - split;
+  const uint32_t split_subgroups = ceil_div(split * span / (subgroup / rows.lanes * rows.rows), at_once);
   // An invocation takes a quad of values, beside one of int8.
-  const bool fits = shared * span / 4 <= size && 2 * shared <= whole && sharers <= size / subgroup;
+  const bool fits = split * span / 4 <= size && 2 * split <= whole && split_subgroups <= size / subgroup;
   if (!fits || whole < at_once) return 0;
-  s.shared_units = shared * span / unit;
-  s.sharers = sharers;
-  return shared;
+  s.split_units = split * span / unit;
+  s.split_subgroups = split_subgroups;
+  return split;
 }
 
 // Heads and chunks of keys are divided among most of the workgroups that run at a time; of one token, others
@@ -194,10 +194,10 @@ void Decode::share_out(std::vector<DecodeStage>& stages, const DecodeShape& shap
       // A product that only gives its results leaves more multiprocessors to the stage behind, which is worth
       // more.
       if (n_tokens == 1 && s.kind != STAGE_LINEAR && s.n_passes > rows.passes) {
-        const uint32_t shared = rows.shares_units ? share_units(s, rows, shape.weights.unit_of_input(), size,
-                                                                device_.subgroup_size(), at_once)
-                                                  : 0;
-        spread(s, spans - shared, rows.passes, at_once);
+        const uint32_t split = rows.splits_units ? split_last_units(s, rows, shape.weights.unit_of_input(),
+                                                                    size, device_.subgroup_size(), at_once)
+                                                 : 0;
+        spread(s, spans - split, rows.passes, at_once);
       }
       // Where that leaves workgroups for it, tokens are divided among them too.
       const uint32_t parts = s.kind == STAGE_GATE_UP ? 1 : std::max(1U, at_once / s.n_groups);

@@ -407,7 +407,7 @@ StageRows VulkanKernels::stage_rows(const DecodeShape& shape, const DecodeStage&
   if (gates && (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0) {
     r.passes =
         std::max(1U, shape.weights.unit_of_input() / (c.at(CONSTANT_WORKGROUP_SIZE) / r.lanes * r.rows));
-    r.shares_units = layout == Layout::groups && shape.weights.rest != 0;  // as decode_shared.glsl has it
+    r.splits_units = layout == Layout::groups && shape.weights.rest != 0;  // as decode_split.glsl has it
   }
   return r;
 }

@@ -429,7 +429,7 @@ void DecodeStages::lay_flow(uint32_t rounded, uint64_t given, uint64_t chunks) {
       if ((rounds_for(stages, i, giver, unit) & rounded) != 0) {
         from.flow |= FLOW_TO_ROUNDED;
         s.flow |= FLOW_FROM_ROUNDED;
-        s.shared_units = from.shared_units;
+        s.split_units = from.split_units;
       }
     }
     const bool adds = s.kind == STAGE_LINEAR_ADD || s.kind == STAGE_EXPERTS_DOWN;

@@ -108,7 +108,7 @@ struct StageRows {
   uint32_t rows;      // of the result that they share
   bool takes_passes;  // a workgroup may take one set of rows after the other
   uint32_t passes;    // it takes a multiple of so many
-  bool shares_units = false;  // workgroups may share units of gates
+  bool splits_units = false;  // units of gates may be split among workgroups
 };
 
 struct VulkanKernels {

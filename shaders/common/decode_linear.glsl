@@ -168,7 +168,7 @@ RowScale round_vector(uint invocation, bool long_rows) {
   if (comes_rounded) {
     share.largest = take_units(invocation, units);
     meet_behind_polls();
-    if (shared_units() != 0) share.largest = max(share.largest, round_shared(invocation, units));
+    if (split_units() != 0) share.largest = max(share.largest, round_split(invocation, units));
   } else {
     clear_units(invocation, units);
     take_vector(invocation, words, long_rows);

@@ -46,32 +46,32 @@ const bool kTriesUnits = false;
 uint unit_quads(uint units) { return units * kPlanes * kUnitWords / 4; }
 uint first_of_units(uint units) { return (first_input() + 4 * unit_quads(units)) / 2; }
 
-#include "common/decode_shared.glsl"
+#include "common/decode_split.glsl"
 
 // Takes the units of the stage before into `tile`, unit_largest and unit_sums, and returns the largest
 // magnitude that this invocation has seen.
 float take_units(uint invocation, uint units) {
   GivenQuads input_ = GivenQuads(push.from);
   GivenPairs of_units = GivenPairs(push.from);
-  uint stride = unit_stride(units), whole = units - shared_units();
+  uint stride = unit_stride(units), whole = units - split_units();
   uint quads = unit_quads(whole), plane_quads = whole * kUnitWords / 4, pairs = first_of_units(whole);
   uint last = 2 * (pairs + whole) - 1;
-  if (shared_units() != 0) last = 4 * (first_shared_quad(whole) + shared_quads()) - 1;
+  if (split_units() != 0) last = 4 * (first_split_quad(whole) + split_quads()) - 1;
   if (!kTriesUnits) wait_for_input(last);
   uvec2 pair = uvec2(0);
   for (uint first = invocation; first < quads; first += kUnitQuadsAtOnce * gl_WorkGroupSize.x) {
-    uvec4 some[kUnitQuadsAtOnce], shared_four = uvec4(0);
+    uvec4 some[kUnitQuadsAtOnce], split_four = uvec4(0);
     for (uint polls = 0;; ++polls) {
       pair = of_units.at[pairs + min(invocation, whole - 1)];
-      if (shared_units() != 0) shared_four = input_.at[shared_quad_of(invocation, whole)];
-      bool missing = either(is_missing(pair), is_missing(shared_four));
+      if (split_units() != 0) split_four = input_.at[split_quad_of(invocation, whole)];
+      bool missing = either(is_missing(pair), is_missing(split_four));
       UNROLL for (uint i = 0; i < kUnitQuadsAtOnce; ++i)
         some[i] = input_.at[first_input() / 4 + min(first + i * gl_WorkGroupSize.x, quads - 1)];
       UNROLL for (uint i = 0; i < kUnitQuadsAtOnce; ++i) missing = either(missing, is_missing(some[i]));
       if (!missing || !look_again(polls)) break;
       if (kTriesUnits) polled_word(push.from, last);
     }
-    if (shared_units() != 0) own_x[0] = uintBitsToFloat(shared_four);
+    if (split_units() != 0) own_x[0] = uintBitsToFloat(split_four);
     UNROLL for (uint i = 0; i < kUnitQuadsAtOnce; ++i) {
       uint quad = first + i * gl_WorkGroupSize.x, plane = quad < plane_quads ? 0 : 1;
       uint of_plane = quad - plane * plane_quads, unit = of_plane / (kUnitWords / 4);
@@ -115,6 +115,6 @@ void give_gates(uint end) {
   uint row = end - kSpan + 4 * place;
   is_there = is_there && row < push.n_out;
   vec4 four = gate_results[this_token * kGateQuads + row / 4 % kGateQuads];
-  give_unit(four, row / (4 * kUnitWords), push.n_out / (4 * kUnitWords) - shared_units(), is_there);
+  give_unit(four, row / (4 * kUnitWords), push.n_out / (4 * kUnitWords) - split_units(), is_there);
   if ((push.flow & FLOW_OUT) != 0 && is_there) Vectors(push.y).at[(first_result() + row) / 4] = four;
 }

@@ -18,7 +18,7 @@
 #endif
 #if defined(GROUPS) && MATRICES == 2
 #define ROUNDS (kGatesRound && gives_units())
-#define IS_SHARED (kMayShareGates && pass == passes)  // behind the sets of the workgroup (decode_shared.glsl)
+#define IS_SPLIT (kMaySplitGates && pass == passes)  // behind the sets of the workgroup (decode_split.glsl)
 #endif
 #if MATRICES == 2
 #define IS_LAST_TOKEN (kTokens == 1 || t + 1 == n_tokens())
@@ -31,7 +31,7 @@
 #define NEXT_ROW (first_row + a_pass)
 #endif
 #ifdef ROUNDS
-#define GOES_ON (pass + 1 < passes || pass + 1 == passes && shares)
+#define GOES_ON (pass + 1 < passes || pass + 1 == passes && has_split)
 #elif defined(GROUPS) || MATRICES == 2
 #define GOES_ON (pass + 1 < passes_of(group))
 #else
@@ -88,8 +88,8 @@ void PRODUCT(uint group, RowScale scale) {
   a_pass *= push.n_groups;
 #endif
 #ifdef ROUNDS
-  uint passes = passes_of(group), shared_first = shared_row(group, a_pass / N_SUBGROUPS);
-  bool shares = takes_shared(shared_first);
+  uint passes = passes_of(group), split_first = split_row(group, a_pass / N_SUBGROUPS);
+  bool has_split = takes_split(split_first);
 #endif
   for (uint pass = 0;; ++pass) {
   bool goes_on = GOES_ON;
@@ -97,7 +97,7 @@ void PRODUCT(uint group, RowScale scale) {
   uint next_row = first_row + a_pass;
 #endif
 #ifdef ROUNDS
-  if (kMayShareGates && pass + 1 == passes) next_row = shared_first + LANE / LANES * ROWS;
+  if (kMaySplitGates && pass + 1 == passes) next_row = split_first + LANE / LANES * ROWS;
 #endif
   uint next_residual = goes_on ? RESIDUAL_OF(NEXT_ROW) : 0;
 #if MATRICES == 2
@@ -196,8 +196,8 @@ void PRODUCT(uint group, RowScale scale) {
       float result = gated(ternary_result(sum, q_sum, scale.s, push.scale0),
                            ternary_result(up_sum, q_sum, scale.s, push.scale1));
 #ifdef ROUNDS
-      if (ROUNDS && IS_SHARED)
-        give_shared(row, result);
+      if (ROUNDS && IS_SPLIT)
+        give_split(row, result);
       else if (ROUNDS)
         keep_gate(row, result);
       else
@@ -213,7 +213,7 @@ void PRODUCT(uint group, RowScale scale) {
   }
 #endif
 #ifdef ROUNDS
-  if (ROUNDS && !IS_SHARED) give_gates((first_pass(group) + pass + 1) * a_pass);
+  if (ROUNDS && !IS_SPLIT) give_gates((first_pass(group) + pass + 1) * a_pass);
 #endif
   if (!goes_on) break;
   if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD) meet_behind_polls();  // of what it is added to
@@ -242,5 +242,5 @@ void PRODUCT(uint group, RowScale scale) {
 #undef ROUNDS
 #undef GOES_ON
 #undef NEXT_ROW
-#undef IS_SHARED
+#undef IS_SPLIT
 #undef IS_LAST_TOKEN

@@ -285,8 +285,8 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
 }
 
 // Units of gates that do not divide evenly among three workgroups, in sets of 128 rows: of 13 sets each takes
-// four and they share one, of five they would share more than there are whole ones, and of 20 two.
-TEST_P(GroupKernels, SharedUnitsHaveTheBitsOfTheirSteps) {
+// four and one is split, of five more would be split than stay whole, and of 20 two are.
+TEST_P(GroupKernels, SplitUnitsHaveTheBitsOfTheirSteps) {
   if (GetParam().groups_at_once == kManyGroups) GTEST_SKIP() << "all sets run at a time";
   constexpr uint32_t kEmbd = 256;
   for (const uint32_t n_ff : {13U * 128, 5U * 128, 20U * 128}) {
