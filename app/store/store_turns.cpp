@@ -129,11 +129,13 @@ StoredTurn Store::begin_turn(int64_t conversation, std::optional<int64_t> parent
       message.run();
       turn.message = db().last_id();
     } else {
+      // Without RETURNING: a statement that is left before its end writes the search index when it is
+      // finalized, and SQLite rolls back where that write is the connection's first to the index.
       Statement message(db(),
-                        "UPDATE message SET finish = NULL, owner = ? WHERE id = ? AND finish IS NOT NULL"
-                        " RETURNING id");
+                        "UPDATE message SET finish = NULL, owner = ? WHERE id = ? AND finish IS NOT NULL");
       message << std::string_view(owner_) << turn.message;
-      if (!message.step()) throw Error(ErrorKind::usage, "another program goes on with this answer");
+      message.run();
+      if (db().changes() == 0) throw Error(ErrorKind::usage, "another program goes on with this answer");
     }
     set_leaf(conversation, turn.message);
     touch(conversation);

@@ -107,6 +107,29 @@ TEST_F(StoreTest, SiblingsStayWhenAnotherAnswerIsMade) {
 }
 
 // A process that is killed in the middle of an answer leaves a draft with what it had stored.
+// A store whose first write to the search index is that of an answer that goes on.
+TEST_F(StoreTest, AnAnswerGoesOnAsTheFirstThingThatIsWritten) {
+  {
+    auto store = Store::open(file());
+    const int64_t id = store->add_conversation("");
+    const int64_t question = store->add_message(id, std::nullopt, Role::user, "why");
+    StoredTurn turn = store->begin_turn(id, question, some_turn());
+    store->append(turn, "because", {});
+    turn.finish = "length";
+    store->finish_turn(turn);
+  }
+  auto store = Store::open(file());
+  StoredTurn turn = some_turn();
+  turn.message = *store->conversation(1)->leaf;
+  turn = store->begin_turn(1, std::nullopt, turn);
+  EXPECT_EQ(kind_of([&] { store->begin_turn(1, std::nullopt, turn); }), ErrorKind::usage);
+  store->append(turn, " it is", {});
+  turn.finish = "stop";
+  store->finish_turn(turn);
+  EXPECT_EQ(store->message(turn.message)->text, "because it is");
+  EXPECT_EQ(store->search("because", 9).size(), 1U);
+}
+
 TEST_F(StoreTest, ADraftOfADeadProcessIsMarkedInterrupted) {
   const pid_t child = fork();
   if (child == 0) {
