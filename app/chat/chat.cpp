@@ -31,6 +31,7 @@ class LiveChat final : public Chat {
 
   void submit(std::string_view text) override;
   void interrupt() override { bitnet::interrupt(parts_); }
+  void interrupt_at_end() override { bitnet::interrupt_at_end(parts_); }
   void interrupt_after(uint32_t tokens) override { answer_.interrupt_after(tokens); }
   void handle_events() override;
   int wake_fd() const override { return tasks_.wake_fd(); }
@@ -201,7 +202,8 @@ void LiveChat::run_or_queue(std::string_view typed) {
   queue_.add(typed, false);
 }
 
-// Runs what waits, as far as it may. What waits behind an answer that failed goes back to the input.
+// Runs what waits, as far as it may. What waits behind an answer or a command that failed goes back to the
+// input: it was meant for what would have come of that.
 void LiveChat::advance_queue() {
   Storage& storage = conversation_.storage();
   const bool renumbered = storage.take_renumbered();  // so a number in what waits may mean another one
@@ -217,6 +219,8 @@ void LiveChat::advance_queue() {
       return queue_.take_back_all();
     }
     const Queue::Waiting next = queue_.pop();
+    parts_.from_queue = true;
+    bool failed = false;
     try {
       if (is_turn) {
         begin_turn(parts_, turn_of(typed), next.files);
@@ -224,9 +228,11 @@ void LiveChat::advance_queue() {
         checked_command(typed).run(parts_, arguments_of(typed));
       }
     } catch (const Error& error) {
+      failed = true;
       reporter_.error(error.what());
     }
-    if (answer_.take_trouble()) queue_.take_back_all();
+    parts_.from_queue = false;
+    if (answer_.take_trouble() || failed) queue_.take_back_all();
   }
 }
 

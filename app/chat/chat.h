@@ -36,6 +36,8 @@ class Chat {
   // Stops what runs; the answer so far is kept and marked as interrupted. What waits goes back to the input.
   // It does nothing where nothing runs, and an answer to another conversation goes on.
   virtual void interrupt() = 0;
+  // The same because the program ends: a turn that waits for the model stays stored, without an answer.
+  virtual void interrupt_at_end() { interrupt(); }
 
   // Calls interrupt() once the running answer, or else the next one, has this many tokens; exactly that many
   // are kept.

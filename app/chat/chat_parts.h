@@ -45,7 +45,8 @@ struct ChatParts {
   Reporter& reporter;
   ModelSwitch& models;
   LookedAnswer looked;        // the last one
-  bool quit_warned = false;   // /quit said what is not saved, and no turn came since
+  std::string quit_warning;   // what /quit said would be lost; no turn came since
+  bool from_queue = false;    // a command that waited runs now: what still waits was sent behind it
   bool offers_model = false;  // a conversation was opened before the model was there
   bool quit = false;          // the person wants the program to end
 
@@ -71,6 +72,8 @@ void begin_turn(ChatParts& chat, std::string_view turn, const std::vector<Attach
 bool can_begin_turn(const ChatParts& chat);
 bool stoppable(const ChatParts& chat);
 void interrupt(ChatParts& chat);  // whatever of it is shown; what waits goes back to the input
+// The same because the program ends: a turn that waits for the model stays stored, without an answer.
+void interrupt_at_end(ChatParts& chat);
 
 // do_conversations.cpp. All throw Error(usage) where an answer is being made.
 // Before another one is opened: an answer that is being made goes on out of sight. Throws Error(usage) where

@@ -100,6 +100,8 @@ void delete_conversation(ChatParts& chat, std::optional<int64_t> number, bool no
   find_conversation(storage.database(), which, "/list shows them");
   if (which == chat.answer.elsewhere() || (which == storage.number() && chat.answer.is_shown()))
     refuse(fmt::format("conversation {} is being answered; Esc stops that where it is shown", which));
+  const bool is_open = which == storage.number_in_database();
+  if (is_open) leave_conversation(chat);
   std::string text;
   if (now) {
     text = fmt::format("Conversation {} is deleted {}.", which, purge_text(storage.database(), which));
@@ -114,14 +116,15 @@ void delete_conversation(ChatParts& chat, std::optional<int64_t> number, bool no
     refuse(fmt::format("conversation {0} is in the trash already; /delete {0} now takes it out for good",
                        which));
   }
-  if (which == storage.number_in_database()) new_conversation(chat);
+  if (is_open) new_conversation(chat);
   chat.front_end().command_output("delete", text);
 }
 
 }  // namespace
 
 void leave_conversation(ChatParts& chat) {
-  if (!chat.queue.empty()) refuse("a message waits here to be answered; Esc takes it back");
+  if (!chat.queue.empty() && !chat.from_queue)
+    refuse("a message waits here to be answered; Esc takes it back");
   if (chat.tasks.busy() || chat.answer.waits()) refuse("an answer is being made");
   if (!chat.answer.is_shown()) return;
   if (!chat.storage.in_database()) refuse("an answer is being made that would be lost; Esc stops it");
@@ -202,10 +205,12 @@ void do_archive(ChatParts& chat, std::string_view arguments) {
       optional_conversation(archived ? arguments : rest).value_or(storage.number_in_database());
   if (which == 0) refuse("this conversation is not stored");
   storage.refuse_while_unsaved(which);
+  const bool leaves = archived && which == storage.number_in_database();
+  if (leaves) leave_conversation(chat);
   if (!storage.database().set_archived(which, archived)) {
     throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; /list all shows them", which));
   }
-  if (archived && which == storage.number_in_database()) new_conversation(chat);
+  if (leaves) new_conversation(chat);
   chat.front_end().command_output(
       "archive", archived ? fmt::format("Conversation {0} is put away: /list all shows it, /open {0} "
                                         "opens it, /archive off {0} takes it back.",

@@ -33,24 +33,21 @@ std::string all_help() {
   return text + "A line that begins with // is a turn that begins with a slash; /help keys lists the keys.";
 }
 
-// The first /quit says what is not saved; the second one ends the program all the same.
-bool may_quit(ChatParts& chat) {
-  if (std::exchange(chat.quit_warned, true)) return true;
-  Storage& storage = chat.storage;
-  if (!chat.busy()) storage.save_again();
-  const std::string unsaved = storage.unsaved_text();
-  if (unsaved.empty()) return true;
-  chat.reporter.error(
-      fmt::format("{}. {}; /quit again ends the program without.", unsaved, storage.way_to_keep()));
-  return false;
-}
-
-// Nothing where /quit cuts nothing short.
+// What is not sent or answered yet; nothing where /quit cuts nothing short.
 std::string left_undone(const ChatParts& chat) {
   if (!chat.queue.empty())
     return chat.queue.size() == 1 ? "One message is not sent yet" : "Messages are not sent yet";
   const int64_t elsewhere = chat.answer.elsewhere();
   return elsewhere == 0 ? "" : fmt::format("The answer to conversation {} is still being made", elsewhere);
+}
+
+// What would be lost; nothing where nothing would be.
+std::string quit_warning(ChatParts& chat) {
+  Storage& storage = chat.storage;
+  if (!chat.busy()) storage.save_again();
+  const std::string undone = left_undone(chat), unsaved = storage.unsaved_text();
+  if (unsaved.empty()) return undone;
+  return fmt::format("{}{}{}. {}", undone, undone.empty() ? "" : ". ", unsaved, storage.way_to_keep());
 }
 
 }  // namespace
@@ -68,11 +65,14 @@ void do_help(ChatParts& chat, std::string_view arguments) {
   chat.front_end().command_output("help", text);
 }
 
+// The first /quit says what would be lost, and so does each where that is something else; the next one ends
+// the program all the same.
 void do_quit(ChatParts& chat, std::string_view) {
-  if (const std::string left = left_undone(chat); !left.empty() && !std::exchange(chat.quit_warned, true))
-    return chat.reporter.error(fmt::format("{}; /quit again ends the program without.", left));
-  interrupt(chat);
-  chat.quit = may_quit(chat);
+  if (const std::string warning = quit_warning(chat);
+      !warning.empty() && std::exchange(chat.quit_warning, warning) != warning)
+    return chat.reporter.error(fmt::format("{}; /quit again ends the program without.", warning));
+  interrupt_at_end(chat);
+  chat.quit = true;
 }
 
 }  // namespace bitnet

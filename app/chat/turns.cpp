@@ -28,7 +28,7 @@ void add_user_turn(ChatParts& chat, std::string_view turn, Unanswered unanswered
     chat.front_end().return_input(typed_form(turn));
     throw;
   }
-  chat.quit_warned = false;
+  chat.quit_warning.clear();
   if (!can_begin_turn(chat) || !chat.queue.empty()) return chat.queue.add(typed_form(turn), true);
   begin_turn(chat, turn, chat.read_files.take(), unanswered);
 }
@@ -62,6 +62,11 @@ void interrupt(ChatParts& chat) {
     if (chat.answer.is_shown()) chat.answer.interrupt();
   }
   chat.queue.take_back_all();
+}
+
+void interrupt_at_end(ChatParts& chat) {
+  if (chat.answer.waits()) return chat.queue.take_back_all();
+  interrupt(chat);
 }
 
 }  // namespace bitnet

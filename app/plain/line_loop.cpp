@@ -36,7 +36,7 @@ class Watch {
     loop_.run_once(at_most);
     if (hooks_.output_closed() && !ended_) {
       ended_ = true;
-      chat_.interrupt();
+      chat_.interrupt_at_end();
     }
     return !ended_ && !chat_.quit_requested();
   }
@@ -54,7 +54,7 @@ class Watch {
     if (signal == SIGINT && on_interrupt && on_interrupt()) return;
     signal_ = signal;
     ended_ = true;
-    chat_.interrupt();
+    chat_.interrupt_at_end();
   }
 
   Chat& chat_;
@@ -161,7 +161,7 @@ int run_typed_lines(Chat& chat, EventLoop& loop, const LineLoopHooks& hooks) {
   }
   loop.unwatch(STDIN_FILENO);
   lines.stop_editing();
-  if (chat.busy()) chat.interrupt();
+  if (chat.busy()) chat.interrupt_at_end();
   const int code = watch.end(0);
   if (code == 0 && chat.failure()) throw *chat.failure();
   return code;

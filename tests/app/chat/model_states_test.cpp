@@ -33,6 +33,25 @@ TEST_F(ChatTest, AWaitingTurnThatIsStoppedComesBackAsItWasTyped) {
   until_idle();
 }
 
+TEST_F(ChatTest, ATurnThatWaitsAsTheProgramEndsStaysStored) {
+  for (const bool quits : {true, false}) {
+    script.hold_loading(true);
+    start();
+    chat->submit("early");
+    const int64_t id = chat->conversation();
+    if (quits)
+      chat->submit("/quit");
+    else
+      chat->interrupt_at_end();
+    EXPECT_EQ(chat->quit_requested(), quits);
+    chat->close();
+    EXPECT_THAT(front.returned, testing::IsEmpty());
+    ASSERT_TRUE(store->conversation(id)) << quits;
+    EXPECT_EQ(store->branch(store->conversation(id)->leaf).back().text, "early");
+    script.hold_loading(false);
+  }
+}
+
 TEST_F(ChatTest, AModelThatCannotBeOpenedGivesTheTurnBack) {
   script.hold_loading(true);
   script.wrong_device(true);

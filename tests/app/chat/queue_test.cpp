@@ -246,6 +246,61 @@ TEST_F(QueueTest, TheEndOfTheProgramKeepsWhatAnAnswerOutOfSightHas) {
   script.release();
 }
 
+// What is sent behind a command is meant for what that command leads to.
+TEST_F(QueueTest, WhatWaitsBehindNewIsForTheNewConversation) {
+  begin();
+  script.answer("two");
+  script.answer("three");
+  for (const char* line : {"second", "/new", "for the new one"}) chat->submit(line);
+  go_on();
+  EXPECT_THAT(front.errors, IsEmpty());
+  EXPECT_EQ(stored_answer(1), "two");
+  EXPECT_THAT(shown_texts(), ElementsAre("for the new one", "three"));
+  EXPECT_EQ(chat->conversation(), 2);
+}
+
+TEST_F(QueueTest, WhatWaitsBehindDeleteIsNotForWhatIsDeleted) {
+  begin();
+  script.answer("two");
+  for (const char* line : {"/goto", "/delete", "for a new one"}) chat->submit(line);
+  go_on();
+  EXPECT_THAT(front.errors, IsEmpty());
+  EXPECT_EQ(store->outline(1).size(), 2U);
+  EXPECT_FALSE(store->has_conversation(1));
+  EXPECT_EQ(stored_answer(2), "two");
+}
+
+TEST_F(QueueTest, WhatWaitsBehindArchiveIsNotForWhatIsPutAway) {
+  begin();
+  script.answer("two");
+  for (const char* line : {"/goto", "/archive", "for a new one"}) chat->submit(line);
+  go_on();
+  EXPECT_EQ(store->outline(1).size(), 2U);
+  EXPECT_EQ(stored_answer(2), "two");
+}
+
+TEST_F(QueueTest, WhatWaitsBehindPrivateOffIsForWhatWasLeft) {
+  store = Store::open(folder / "chats.db");
+  begin();
+  script.answer("hidden");
+  script.answer("three");
+  for (const char* line : {"/private", "secret", "/private off", "public"}) chat->submit(line);
+  go_on();
+  EXPECT_THAT(front.errors, IsEmpty());
+  EXPECT_THAT(shown_texts(), ElementsAre("go", "abc", "public", "three"));
+  EXPECT_EQ(stored_answer(1), "three");
+  EXPECT_FALSE(store->conversation(2));
+}
+
+TEST_F(QueueTest, WhatWaitsBehindACommandThatFailsIsGivenBack) {
+  begin();
+  for (const char* line : {"/goto 99", "second"}) chat->submit(line);
+  go_on();
+  EXPECT_EQ(front.errors.size(), 1U);
+  EXPECT_THAT(front.returned, ElementsAre("second"));
+  EXPECT_THAT(shown_texts(), ElementsAre("go", "abc"));
+}
+
 TEST_F(QueueTest, QuitAsksWhereAnAnswerIsBeingMadeOutOfSight) {
   begin();
   chat->submit("/new");
