@@ -199,7 +199,8 @@ void Answer::begin_stored(const StoredTurn& turn, const std::vector<int32_t>& pr
     if (has_own_tokens(tokenizer, {Role::assistant, last.stored.text, last.tokens}))
       for (const int32_t token : last.tokens) decoder.push(token);
   }
-  running_.emplace(Running{0, std::move(decoder), "", "", {}, Clock::now(), 0, 0, "", 0, 0});
+  running_.emplace(
+      Running{0, std::move(decoder), "", "", {}, Clock::now(), 0, 0, "", 0, 0, settings_.now.stop});
   try {
     conversation_.begin_answer(turn, continues);
   } catch (const Error&) {
@@ -235,17 +236,16 @@ void Answer::take(const Token& event) {
   // Tokens that were on their way when the answer was stopped are not part of it.
   if (!is(event.job) || !running_->reason.empty()) return;
   Running& running = *running_;
-  const std::vector<std::string>& stops = settings_.now.stop;
   ++running.tokens;
   running.batch.push_back({event.token.id, event.token.logprob, static_cast<float>(event.seconds)});
   running.held += running.decoder.push(event.token.id);
-  const size_t stop = first_stop(running.held, stops);
+  const size_t stop = first_stop(running.held, running.stops);
   if (stop != std::string::npos) {
     running.held.resize(stop);
     running.reason = name_of(Finish::stop);
     worker_.interrupt();
   }
-  const size_t keep_back = running.reason.empty() ? open_stop(running.held, stops) : 0;
+  const size_t keep_back = running.reason.empty() ? open_stop(running.held, running.stops) : 0;
   const std::string text = running.held.substr(0, running.held.size() - keep_back);
   running.held.erase(0, text.size());
   show(text, event.token);

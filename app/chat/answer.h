@@ -92,6 +92,7 @@ class Answer {
     std::string reason;      // why we stopped it ourselves; empty: as the worker says
     uint32_t prompt_tokens = 0;
     uint64_t seed = 0;
+    std::vector<std::string> stops;  // as its turn is stored: what is set meanwhile is for the next one
   };
 
   std::vector<int32_t> said_so_far(const std::vector<int32_t>& prompt) const;

@@ -44,11 +44,15 @@ void AnswerAside::store_answer(std::string_view text, const std::vector<StoredTo
 
 void AnswerAside::finish_answer(const std::string& reason, const JobStats& stats) {
   note_outcome(answer_.turn, reason, stats, answer_.pieces.thought_tokens());
-  if (!problem_.empty()) return;
   try {
+    if (!problem_.empty()) {  // the database may be there again: as much as it has is an answer
+      answer_.turn.finish = name_of(Finish::interrupted);
+      answer_.turn.answer_tokens = static_cast<uint32_t>(store_.tokens(answer_.turn.id).size());
+    }
     store_.finish_turn(answer_.turn);
   } catch (const Error& error) {
-    problem_ = error.what();
+    if (problem_.empty()) problem_ = error.what();
+    store_.give_up(answer_.turn.message);
   }
 }
 

@@ -155,23 +155,30 @@ void Conversation::open(const StoredConversation& row) {
   update_context();
 }
 
+// StoredTurn::sampler of the last answer, or of the last one before it that says how it was made: one that
+// was given need not. Empty where none does.
+std::string Conversation::settings_then() {
+  for (auto answer = branch_.rbegin(); answer != branch_.rend(); ++answer) {
+    if (answer->stored.role != Role::assistant) continue;
+    const std::vector<StoredTurn> turns = store().turns(answer->stored.id);
+    if (!turns.empty() && turns.back().sampler != "{}") return turns.back().sampler;
+  }
+  return "";
+}
+
 // The persona of the last answer, and whether the model thought in it, as the person had asked for; the
 // command line wins.
 void Conversation::settle_branch() {
   std::optional<bool> think = settings_.new_think;
   Persona persona;
-  const auto answer = std::find_if(branch_.rbegin(), branch_.rend(),
-                                   [](const BranchMessage& m) { return m.stored.role == Role::assistant; });
   try {
-    if (answer != branch_.rend()) {
-      if (const std::vector<StoredTurn> turns = store().turns(answer->stored.id); !turns.empty()) {
-        ChatSettings then;
-        from_json(turns.back().sampler, then);
-        if (source_of(settings_.defaults, "think") != SettingSource::command_line) think = then.think;
-        persona = then.persona;
-        ChatSettings scratch = settings_.now;
-        wear(persona, scratch, settings_.defaults, SettingSource::person);  // a stranger's file may have any
-      }
+    if (const std::string sampler = settings_then(); !sampler.empty()) {
+      ChatSettings then;
+      from_json(sampler, then);
+      if (source_of(settings_.defaults, "think") != SettingSource::command_line) think = then.think;
+      persona = then.persona;
+      ChatSettings scratch = settings_.now;
+      wear(persona, scratch, settings_.defaults, SettingSource::person);  // a stranger's file may have any
     }
   } catch (const Error&) {
     persona = {};  // nobody knows how it was made
@@ -181,8 +188,9 @@ void Conversation::settle_branch() {
 }
 
 void Conversation::set_title(std::string_view title) {
-  title_ = title;
-  keep([&] { store().set_title(number(), title_); });
+  const std::string wanted(title);
+  keep([&] { store().set_title(number(), wanted); });  // title_ is what the database has until then
+  title_ = wanted;
 }
 
 std::string Conversation::before_first_turn() {
@@ -310,8 +318,8 @@ void Conversation::add_answer(StoredMessage answer, const std::vector<StoredToke
   const std::string finish = answer.finish.empty() ? name_of(Finish::interrupted) : answer.finish;
   keep([&] {
     answer.parent = leaf();
-    answer.id =
-        store().add_answer(number(), answer.parent, answer.text, finish, tokens, answer.thought_tokens);
+    answer.id = store().add_answer(number(), answer.parent, answer.text, finish, tokens,
+                                   to_json(settings_.now, 0), answer.thought_tokens);
   });
   push_message(std::move(answer));
   for (const StoredToken& token : tokens) branch_.back().tokens.push_back(token.id);
@@ -448,8 +456,11 @@ bool Conversation::take_in_answer(AnswerAside& aside) {
 void Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {
   undone_.clear();
   memory.add_conversation(settings_.now.system, settings_.now.once, number);
-  if (unsaved != nullptr) unsaved->conversations[number] = number;
   memory.set_title(number, title_);
+  if (unsaved != nullptr) {
+    unsaved->conversations[number] = number;
+    unsaved->as_copied[number] = *memory.conversation(number);
+  }
   std::optional<int64_t> parent;
   for (size_t i = 0; i < branch_.size(); ++i) {
     StoredMessage& message = branch_[i].stored;
@@ -464,8 +475,8 @@ void Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {
       std::vector<StoredToken> tokens;
       for (const int32_t id : branch_[i].tokens) tokens.push_back({id, 0, 0});
       known.turns = tokens.empty() ? 0 : 1;
-      message.id =
-          memory.add_answer(number, parent, message.text, message.finish, tokens, message.thought_tokens);
+      message.id = memory.add_answer(number, parent, message.text, message.finish, tokens,
+                                     to_json(settings_.now, 0), message.thought_tokens);
     } else {
       message.id = memory.add_message(number, parent, message.role, message.text);
     }

@@ -104,6 +104,7 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   void show_branch();
   std::optional<uint32_t> used_then();
   const std::vector<std::vector<int32_t>>& answers_elsewhere();
+  std::string settings_then();
   void settle_branch();
 
   SettingsInUse& settings_;

@@ -266,11 +266,13 @@ void Compaction::store_branch() {
     Store& store = chat_.storage.store();
     const int64_t number = chat_.storage.number();
     end = store.add_message(number, {}, Role::user, kSummaryRequest);
-    end = store.add_answer(number, end, text_, name_of(Finish::stop), tokens_);
+    const std::string sampler = to_json(chat_.settings.now, 0);
+    end = store.add_answer(number, end, text_, name_of(Finish::stop), tokens_, sampler);
     for (size_t i = cut_; i < branch().size(); ++i) {
       const StoredMessage& message = branch()[i].stored;
       if (message.role == Role::assistant) {
-        end = store.add_answer(number, end, message.text, message.finish, store.message_tokens(message.id));
+        end = store.add_answer(number, end, message.text, message.finish, store.message_tokens(message.id),
+                               sampler);
       } else {
         end = store.add_message(number, end, message.role, message.text);
       }

@@ -40,11 +40,10 @@ void change_settings(ChatParts& chat, ChatSettings changed) {
 }
 
 void set_system(ChatParts& chat, std::string_view text) {
-  chat.settings.now.system = chat.settings.new_system = text;
-  if (chat.storage.number() != 0) {
-    chat.storage.keep(
-        [&] { chat.storage.store().set_system(chat.storage.number(), chat.settings.now.system); });
-  }
+  const std::string wanted(text);
+  if (chat.storage.number() != 0)
+    chat.storage.keep([&] { chat.storage.store().set_system(chat.storage.number(), wanted); });
+  chat.settings.now.system = chat.settings.new_system = wanted;
   chat.conversation.update_context();
   chat.reporter.send_status();
 }

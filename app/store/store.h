@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -44,6 +45,9 @@ struct Unsaved {
   std::unique_ptr<Store> memory;
   std::unordered_map<int64_t, int64_t> conversations;  // id in memory to id in the database
   std::unordered_map<int64_t, Known> messages;
+  // Conversations of the database as they were when they were copied, by id in memory: what was not changed
+  // here since then may have been changed there.
+  std::unordered_map<int64_t, StoredConversation> as_copied;
   std::vector<uint64_t> file;  // the Store::file() to which these ids belong
   std::string why;             // for people
 
@@ -124,12 +128,14 @@ class Store {
   // Begins an answer, which is a draft at first, or continues a finished one (if `turn.message` is not 0).
   // Throws Error(usage) for one that is a draft.
   StoredTurn begin_turn(int64_t conversation, std::optional<int64_t> parent, StoredTurn turn);
-  // Adds an answer that is known already, with its tokens if they are known; its turn has the finish "given".
-  // Returns the message, which becomes the leaf.
+  // Adds an answer that is known already, with its tokens if they are known; its turn has the finish "given"
+  // and, as `sampler`, the settings with which the conversation goes on. Returns the message, which becomes
+  // the leaf.
   int64_t add_answer(int64_t conversation, std::optional<int64_t> parent, std::string_view text,
                      std::string_view finish, const std::vector<StoredToken>& tokens,
-                     uint32_t thought_tokens = 0);
-  void mark_abandoned_drafts();  // whose process is gone, as interrupted
+                     std::string_view sampler, uint32_t thought_tokens = 0);
+  void mark_abandoned_drafts();  // whose process is gone, or which were given up, as interrupted
+  void give_up(int64_t draft) { given_up_.insert(draft); }  // it could not be finished, and nobody writes it
   void append(const StoredTurn& turn, std::string_view text, const std::vector<StoredToken>& tokens);
   void finish_turn(
       const StoredTurn& turn);  // its counts, times and finish; on the disk when the call returns
@@ -167,6 +173,7 @@ class Store {
     Store& store;
     int64_t conversation;  // here
   };
+  bool takes_over(const StoredMessage& in_memory, const Unsaved::Known& known, bool grew);
   void take_over_message(const From& from, const OutlineMessage& node, Unsaved::Known* known,
                          std::unordered_map<int64_t, Unsaved::Known>& messages);
   bool remove(int64_t conversation, const char* left_to_do);
@@ -188,6 +195,7 @@ class Store {
   std::unique_ptr<Database> db_;
   std::vector<uint64_t> file_;
   std::string owner_;  // names this process in drafts
+  std::set<int64_t> given_up_;
 };
 
 constexpr int kTrashDays = 30;

@@ -63,8 +63,18 @@ bool Store::is_gone() const {
 
 void Store::reopen() {
   if (is_private()) return;
+  if (moved()) given_up_.clear();
   db_.reset();  // first, because two handles of a process on one file would release each other's locks
   open_file(kShortWait);
+}
+
+// Whether the message that the database has is still the one that memory has. Where another program went on
+// with an answer that went on in memory too, neither takes the other's words: what memory has becomes a
+// sibling.
+bool Store::takes_over(const StoredMessage& in_memory, const Unsaved::Known& known, bool grew) {
+  const std::optional<StoredMessage> here = message(known.id);
+  if (!here || !grew) return here.has_value();
+  return in_memory.text.starts_with(here->text) && (!here->draft || known.open_turn);
 }
 
 void Store::take_over_message(const Store::From& from, const OutlineMessage& node, Unsaved::Known* known,
@@ -72,14 +82,17 @@ void Store::take_over_message(const Store::From& from, const OutlineMessage& nod
   const StoredMessage m = *from.store.message(node.id);
   std::optional<int64_t> parent;
   if (m.parent) parent = messages.at(*m.parent).id;
+  const std::vector<StoredTurn> turns = from.store.turns(node.id);
+  const bool grew = known != nullptr && (known->open_turn || turns.size() > known->turns);
   Unsaved::Known here{0, 0, {}};
-  if (known != nullptr) {
+  if (known != nullptr && takes_over(m, *known, grew)) {
     here = *known;
-    Statement update(db(),
-                     "UPDATE message SET text = ?1, finish = ?2, owner = NULL, kept = ?3 WHERE id = ?4 AND"
-                     " (text <> ?1 OR finish IS NOT ?2 OR kept <> ?3)");
-    update << std::string_view(m.text) << std::string_view(m.finish) << int64_t{node.kept} << here.id;
-    update.run();
+    if (grew) {
+      Statement update(db(), "UPDATE message SET text = ?, finish = ?, owner = NULL WHERE id = ?");
+      update << std::string_view(m.text) << std::string_view(m.finish) << here.id;
+      update.run();
+    }
+    if (node.kept) set_kept(here.id, true);
   } else {
     Statement insert(db(),
                      "INSERT INTO message(conversation, parent, role, text, finish, created, kept)"
@@ -89,7 +102,6 @@ void Store::take_over_message(const Store::From& from, const OutlineMessage& nod
     insert.run();
     here.id = db().last_id();
   }
-  const std::vector<StoredTurn> turns = from.store.turns(node.id);
   for (size_t i = here.turns; i < turns.size(); ++i) {
     StoredTurn turn = turns[i];
     const std::vector<StoredToken> tokens = from.store.tokens(turn.id);
@@ -121,23 +133,23 @@ void Store::take_over(Unsaved& unsaved) {
       if (known == conversations.end()) {
         if (outline.empty()) continue;
         Statement insert(db(),
-                         "INSERT INTO conversation(title, system, created, updated, deleted, once)"
-                         " VALUES (?, ?, ?, ?, ?, ?)");
+                         "INSERT INTO conversation(title, system, created, updated, archived, deleted, once)"
+                         " VALUES (?, ?, ?, ?, ?, ?, ?)");
         insert << std::string_view(row.title) << std::string_view(row.system) << row.created << row.updated
-               << row.deleted << int64_t{row.once};
+               << int64_t{row.archived} << row.deleted << int64_t{row.once};
         insert.run();
         here = conversations[row.id] = db().last_id();
       } else {
         here = known->second;
-        set_title(here, row.title);
-        set_system(here, row.system);
+        const StoredConversation& then = unsaved.as_copied.at(row.id);
+        if (row.title != then.title) set_title(here, row.title);
+        if (row.system != then.system) set_system(here, row.system);
       }
       for (const OutlineMessage& node : outline) {
         const auto before = messages.find(node.id);
         take_over_message({from, here}, node, before == messages.end() ? nullptr : &before->second, messages);
       }
       set_leaf(here, row.leaf ? std::optional(messages.at(*row.leaf).id) : std::nullopt);
-      set_archived(here, row.archived);
       touch(here);
     }
     // A turn that was taken back is removed from the database too, if nothing follows it.

@@ -73,7 +73,8 @@ void Store::mark_abandoned_drafts() {
   {
     Statement query(db(), "SELECT id, owner FROM message WHERE finish IS NULL");
     while (query.step()) {
-      if (!process_runs(query.text(1))) abandoned.push_back(query.integer(0));
+      const int64_t id = query.integer(0);
+      if (given_up_.contains(id) || !process_runs(query.text(1))) abandoned.push_back(id);
     }
   }
   if (abandoned.empty()) return;
@@ -91,6 +92,7 @@ void Store::mark_abandoned_drafts() {
       turn.run();
     }
   });
+  given_up_.clear();
 }
 
 int64_t Store::add_turn_row(const StoredTurn& turn) {
@@ -157,7 +159,7 @@ void Store::add_token_run(int64_t turn, const std::vector<StoredToken>& tokens) 
 
 int64_t Store::add_answer(int64_t conversation, std::optional<int64_t> parent, std::string_view text,
                           std::string_view finish, const std::vector<StoredToken>& tokens,
-                          uint32_t thought_tokens) {
+                          std::string_view sampler, uint32_t thought_tokens) {
   int64_t id = 0;
   db().transaction([&] {
     Statement message(db(),
@@ -173,8 +175,9 @@ int64_t Store::add_answer(int64_t conversation, std::optional<int64_t> parent, s
         db(),
         "INSERT INTO turn(message, seed, sampler, system, build, device, driver, model, model_hash,"
         " template_hash, prompt_hash, prompt_tokens, answer_tokens, thought_tokens, finish, started)"
-        " VALUES (?, 0, '{}', '', '', '', '', '', '', '', '', 0, ?, ?, 'given', ?)");
-    turn << id << static_cast<int64_t>(tokens.size()) << int64_t{thought_tokens} << now_milliseconds();
+        " VALUES (?, 0, ?, '', '', '', '', '', '', '', '', 0, ?, ?, 'given', ?)");
+    turn << id << sampler << static_cast<int64_t>(tokens.size()) << int64_t{thought_tokens}
+         << now_milliseconds();
     turn.run();
     add_token_run(db().last_id(), tokens);
   });

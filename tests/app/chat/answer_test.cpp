@@ -258,6 +258,22 @@ TEST_F(ChatTest, AStopTextEndsTheAnswerBeforeItAndIsNotShown) {
   EXPECT_EQ(front.shown.back().finish, "stop");
 }
 
+TEST_F(ChatTest, AStopTextThatIsSetMeanwhileIsForTheNextAnswer) {
+  script.answer("one END two");
+  script.answer("one END two");
+  script.hold_after(1);
+  start_loaded();
+  chat->submit("go");
+  until_tokens(1);
+  chat->submit("/set stop END");
+  script.release();
+  until_idle();
+  EXPECT_EQ(front.shown.back().text, "one END two");
+  EXPECT_THAT(store->turns(front.shown.back().id).back().sampler, testing::HasSubstr("\"stop\":[]"));
+  say("again");
+  EXPECT_EQ(front.shown.back().text, "one ");
+}
+
 TEST_F(ChatTest, WhatOnlyBeginsLikeAStopTextIsShown) {
   script.answer("one EN");
   settings.stop = {"END"};

@@ -142,6 +142,21 @@ TEST_F(PersonaTest, AConversationKeepsItsPersonaEvenWithoutTheFile) {
   EXPECT_THAT(shown_setting("temp"), testing::Not(HasSubstr("0.25")));
 }
 
+TEST_F(PersonaTest, AnAnswerThatWasGivenHasThePersonaOfItsConversation) {
+  script.answer("\xff");  // after byte 255 come 256 (<bos>) and 257 (<eot>)
+  script.answer("x");
+  start_loaded();
+  say("/persona pirate");
+  say("/set max_tokens 1");
+  say("go");
+  say("/continue");
+  say("/alt 2 2");  // the end of the answer, so that nothing of it is made
+  say("/new");
+  say("/persona none");
+  say("/open 1");
+  EXPECT_THAT(shown_setting("temp"), HasSubstr("0.25"));
+}
+
 TEST_F(PersonaTest, WhatThePersonSetsAfterwardsStays) {
   start_loaded();
   say("/persona pirate");

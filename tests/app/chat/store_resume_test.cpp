@@ -179,6 +179,103 @@ TEST_F(StoreFault, SavingResumesWithoutAConversationInWhichNothingWasSaid) {
   EXPECT_EQ(store->branch(store->conversation(chat->conversation())->leaf).front().text, "two");
 }
 
+// ---- what other programs write meanwhile
+
+TEST_F(StoreFault, WhatAnotherProgramWroteMeanwhileStays) {
+  script.answer("ab");
+  store = Store::open(file());
+  start_loaded();
+  say("/set max_tokens 1");
+  say("one");
+  const int64_t answer = store->messages(1).back().id;
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("/system Be kind.");
+  EXPECT_FALSE(front.last_status.saved);
+  faulty_vfs::heal();
+  {
+    const auto other = Store::open(file());
+    StoredTurn turn;
+    turn.message = answer;
+    turn.sampler = "{}";
+    turn = other->begin_turn(1, std::nullopt, turn);
+    other->append(turn, "bc", {});
+    turn.finish = "stop";
+    other->finish_turn(turn);
+    other->set_title(1, "theirs");
+    other->set_kept(answer, true);
+    other->set_archived(1, true);
+  }
+  say("/list");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(store->message(answer)->text, "abc");
+  EXPECT_EQ(store->message(answer)->finish, "stop");
+  EXPECT_TRUE(store->outline(1).back().kept);
+  const StoredConversation row = *store->conversation(1);
+  EXPECT_EQ(row.title, "theirs");
+  EXPECT_EQ(row.system, "Be kind.");
+  EXPECT_TRUE(row.archived);
+  EXPECT_EQ(front.shown.back().text, "abc");
+}
+
+TEST_F(StoreFault, AnAnswerThatTwoProgramsWentOnWithIsThereTwice) {
+  script.answer("a");
+  script.answer("mine");
+  store = Store::open(file());
+  start_loaded();
+  say("/set max_tokens 1");
+  say("one");
+  const int64_t answer = store->messages(1).back().id;
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("/title ours");
+  say("/continue");
+  EXPECT_EQ(front.shown.back().text, "am");
+  faulty_vfs::heal();
+  {
+    const auto other = Store::open(file());
+    StoredTurn turn;
+    turn.message = answer;
+    turn.sampler = "{}";
+    turn = other->begin_turn(1, std::nullopt, turn);
+    other->append(turn, "theirs", {});
+    turn.finish = "stop";
+    other->finish_turn(turn);
+  }
+  say("/list");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(store->message(answer)->text, "atheirs");
+  EXPECT_EQ(store->conversation(1)->title, "ours");
+  ASSERT_EQ(front.shown.size(), 2U);
+  EXPECT_EQ(front.shown[1].text, "am");
+  EXPECT_NE(front.shown[1].id, answer);
+  EXPECT_EQ(store->message(front.shown[1].id)->parent, store->message(answer)->parent);
+}
+
+// ---- answers out of sight
+
+TEST_F(StoreFault, AnAnswerOutOfSightThatCannotBeStoredIsNoneThatIsBeingWritten) {
+  for (const bool in_time : {true, false}) {
+    SCOPED_TRACE(in_time);
+    script.answer(std::string(100, 'x'));
+    script.hold_after(1);
+    store = Store::open(file());
+    start_loaded(1024);
+    chat->submit("one");
+    until_tokens(1);
+    const int64_t number = chat->conversation();
+    chat->submit("/new");
+    faulty_vfs::fail(Fault::full, 1, !in_time);
+    script.release();
+    until_idle();
+    EXPECT_THAT(front.errors.back(), HasSubstr("was stopped because it could not be stored"));
+    faulty_vfs::heal();
+    say("/open " + std::to_string(number));
+    say("more");
+    EXPECT_EQ(front.shown.size(), 4U);
+    EXPECT_EQ(store->message(front.shown[1].id)->finish, "interrupted");
+    end();
+  }
+}
+
 // ---- numbers of conversations
 
 // While the database cannot be written the conversation that is shown keeps its number, and another one that

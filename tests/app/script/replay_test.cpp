@@ -179,7 +179,7 @@ TEST(Replay, VerifyOfNothingIsNotTheSame) {
   EXPECT_THAT(refusal(empty), HasSubstr("nothing to verify"));
   const int64_t imported = store->add_conversation("");
   const int64_t question = store->add_message(imported, std::nullopt, Role::user, "a");
-  store->add_answer(imported, question, "b", "stop", {});
+  store->add_answer(imported, question, "b", "stop", {}, "{}");
   EXPECT_THAT(refusal(imported), HasSubstr("nothing to verify"));
 }
 
