@@ -33,7 +33,6 @@ struct MadeToken {
 struct AnswerEnd {
   std::string reason;   // name_of(Finish), "closed", "timeout" or "failed"
   std::string message;  // of an error, for people
-  uint32_t reused = 0;  // tokens of the prompt whose keys and values were there
 };
 
 class Answering {
@@ -53,6 +52,10 @@ class Answering {
   };
   News take();  // never blocks
 
+  // Tokens of the prompt whose keys and values were there; known once the first token is.
+  uint32_t reused() const { return reused_; }
+  void set_reused(uint32_t tokens) { reused_ = tokens; }
+
   // Nobody wants the rest.
   void stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
@@ -64,6 +67,7 @@ class Answering {
   void wake() const;
 
   std::atomic<bool> stopped_ = false;
+  std::atomic<uint32_t> reused_ = 0;
   int wake_fd_;
   std::mutex mutex_;
   News news_;  // guarded by mutex_

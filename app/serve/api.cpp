@@ -50,7 +50,7 @@ struct Api::Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  TokenCounts usage() const { return {request.asked.prompt.size(), text.tokens(), end ? end->reused : 0}; }
+  TokenCounts usage() const { return {request.asked.prompt.size(), text.tokens(), answering->reused()}; }
 
   Api& api;
   const AnswerRequest request;

@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kReadAtOnce = 16 << 10;
 constexpr int kMostEmptyLines = 4;         // before a request
 constexpr size_t kMostDrained = 64 << 20;  // bytes that a client may still send, as many as the largest body
-constexpr auto kDrainFor = std::chrono::milliseconds(1000);
+constexpr auto kDrainWait = std::chrono::seconds(1);  // for more of it
+constexpr auto kDrainFor = std::chrono::seconds(5);   // in all
 
 const char* reason_of(int status) {
   switch (status) {
@@ -166,7 +167,7 @@ void Connection::leave() {
   const auto until = Clock::now() + kDrainFor;
   for (size_t drained = 0; drained < kMostDrained;) {
     received_.clear();
-    const ssize_t n = receive(until, true);
+    const ssize_t n = receive(std::min(until, Clock::now() + kDrainWait), true);
     if (n <= 0) break;
     drained += static_cast<size_t>(n);
   }

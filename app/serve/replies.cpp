@@ -131,6 +131,7 @@ json Reply::frame(json choice) const {
                        : request_.stream ? "chat.completion.chunk"
                                          : "chat.completion";
   json frame = {{"id", id_}, {"object", object}, {"created", created_}, {"model", model_.name}};
+  frame["seed"] = request_.asked.sampler.seed;  // which nobody knows where none was asked for
   frame["choices"] = choice.is_null() ? json::array() : json::array({std::move(choice)});
   if (request_.include_usage) frame["usage"] = nullptr;
   return frame;

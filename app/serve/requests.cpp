@@ -225,7 +225,9 @@ void read_message(const json& message, const std::string& at, Conversation& conv
   if (!message.is_object()) refuse(at, "wanted an object, found " + found(message));
   const json role = message.value("role", json());
   if (message.contains("tool_calls") && !message["tool_calls"].empty()) refuse(at, "there are no tools");
-  std::string text = read_content(message, at);
+  const auto content = message.find("content");  // null: other servers say so of an answer without a word
+  const bool is_unsaid = role == "assistant" && content != message.end() && content->is_null();
+  std::string text = is_unsaid ? "" : read_content(message, at);
   if (role == "system" || role == "developer") {
     if (!conversation.messages.empty()) refuse(at, "a system message after others is not taken");
     if (!conversation.system.empty()) conversation.system += "\n\n";
@@ -260,8 +262,9 @@ std::vector<int32_t> chat_prompt(Members& members, const ServedModel& model) {
   if (conversation.messages.empty() || conversation.messages.back().role != Role::user)
     refuse("messages", "the last one has to be of the user");
   if (conversation.system.empty()) conversation.system = model.settings.system;
+  const int64_t now = now_milliseconds();
   return of_text("messages", [&] {
-    return build_prompt(*model.text, conversation.system, conversation.messages, now_milliseconds() / 1000,
+    return build_prompt(*model.text, conversation.system, conversation.messages, now / 1000 + utc_offset(now),
                         think);
   });
 }

@@ -113,7 +113,7 @@ void Scheduler::end_all(const std::string& reason, const std::string& message) {
     const std::lock_guard lock(mutex_);
     left.swap(queue_);
   }
-  for (const Job& job : left) job.answer->finish({reason, message, job.reused});
+  for (const Job& job : left) job.answer->finish({reason, message});
 }
 
 // Gives a job its turn, and puts it back into the queue or ends it.
@@ -147,7 +147,6 @@ void Scheduler::serve(Job job) {
       return;
     }
   }
-  end.reused = job.reused;
   job.answer->finish(end);
   if (device_lost) lose_device(end.message);
 }
@@ -216,7 +215,7 @@ std::optional<Scheduler::After> Scheduler::read_prompt(Job& job, AnswerEnd& end)
     return !yielded;
   };
   const SyncResult result = loaded_.session->sync(job.tokens, options);
-  if (job.made == 0 && job.reused == 0) job.reused = result.reused;
+  if (job.made == 0 && job.answer->reused() == 0) job.answer->set_reused(result.reused);
   if (!result.cancelled) return std::nullopt;
   if (must_end(job, end)) return After::ended;
   // Or somebody cancelled what had ended by itself; then it goes on with its next turn.

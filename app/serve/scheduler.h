@@ -77,7 +77,6 @@ class Scheduler {
     std::optional<Sampler> sampler;  // once it has begun
     std::vector<int32_t> tokens;     // the prompt and what was made
     uint32_t made = 0;
-    uint32_t reused = 0;
     uint64_t held_bytes = 0;  // of its timeline, while it waits for its next turn
   };
   enum class After { ended, yielded };

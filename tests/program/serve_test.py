@@ -24,7 +24,9 @@ STAR = [{"role": "user", "content": "What is a star?"}]
 
 class Server:
     def __init__(self, *arguments, model=TALKING):
-        self.errors = open(os.path.join(FOLDER, "log"), "w+")
+        log = os.path.join(FOLDER, "log")
+        open(log, "w").close()
+        self.errors = open(log, "a+")  # who reads it moves the place that the server shares, and so that it appends
         self.process = subprocess.Popen([PROGRAM, "serve", model, "--port", "0", *QUICK, *arguments], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=self.errors, env=environment(), cwd=FOLDER, text=True)
         line = self.process.stdout.readline()
@@ -151,7 +153,17 @@ class Serve(ProgramCase):
         # Where the answer is cut
         cut = server.chat(stop=[" huge", "nothing"])["choices"][0]
         self.assertEqual((cut["message"]["content"], cut["finish_reason"]), (asked[:asked.index(" huge")], "stop"))
-        self.assertEqual(server.chat(stop=" huge")["choices"][0], cut)
+        cut_again = server.chat(stop=" huge")
+        self.assertEqual(cut_again["choices"][0], cut)
+        self.assertEqual(cut_again["usage"]["prompt_tokens_details"]["cached_tokens"], usage["prompt_tokens"] - 1)
+        # An answer with a seed that nobody asked for can be had again.
+        free = {"seed": -1, "temperature": 5, "top_p": 1, "top_k": 0, "min_p": 0}
+        unknown = server.chat(**free)
+        self.assertEqual(server.chat(**free | {"seed": unknown["seed"]})["choices"], unknown["choices"])
+        # Other servers say null of an answer without a word.
+        unsaid = [*STAR, {"role": "assistant", "content": None}, {"role": "user", "content": "Well?"}]
+        self.assertEqual(server.chat(messages=unsaid)["choices"],
+                         server.chat(messages=[*unsaid[:1], {"role": "assistant", "content": ""}, unsaid[2]])["choices"])
         self.assertEqual(server.chat(max_completion_tokens=1)["usage"]["completion_tokens"], 1)
         # Tokens and what else the model thought of
         named = server.chat(logprobs=True, top_logprobs=3)["choices"][0]
@@ -192,7 +204,7 @@ class Serve(ProgramCase):
         *chunks, done = events(answer)
         self.assertEqual(done, "[DONE]")
         first = json.loads(chunks[0])
-        frame = f'{{"id":"{first["id"]}","object":"chat.completion.chunk","created":{first["created"]},"model":"{server.model}","choices":['
+        frame = f'{{"id":"{first["id"]}","object":"chat.completion.chunk","created":{first["created"]},"model":"{server.model}","seed":1,"choices":['
         def chunk(delta, finish="null"):
             return frame + f'{{"index":0,"delta":{delta},"logprobs":null,"finish_reason":{finish}}}],"usage":null}}'
         texts = [json.loads(c)["choices"][0]["delta"]["content"] for c in chunks[1:-2]]

@@ -157,9 +157,11 @@ struct Pair {
 TEST(Connection, WhoSendsAByteNowAndThenIsLeft) {
   Pair pair;
   std::atomic<bool> done = false;
+  const auto send_byte = [&](size_t i) { pair.send(get("Host: localhost\r\n").substr(i % 20, 1)); };
+  send_byte(0);
   std::thread slow([&] {
-    for (size_t i = 0; !done; ++i) {
-      pair.send(get("Host: localhost\r\n").substr(i % 20, 1));
+    for (size_t i = 1; !done; ++i) {
+      send_byte(i);
       std::this_thread::sleep_for(5ms);
     }
   });

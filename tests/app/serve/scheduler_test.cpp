@@ -78,6 +78,7 @@ AskedFor question(int32_t first, uint32_t max_tokens, float temperature = 0.8F, 
 struct Whole {
   std::vector<int32_t> ids;
   AnswerEnd end;
+  uint32_t reused = 0;
 };
 
 Whole wait_for(Answering& answer, size_t tokens = SIZE_MAX) {
@@ -88,6 +89,7 @@ Whole wait_for(Answering& answer, size_t tokens = SIZE_MAX) {
     Answering::News news = answer.take();
     for (const MadeToken& made : news.tokens) whole.ids.push_back(made.token.id);
     if (news.end) whole.end = *news.end;
+    whole.reused = answer.reused();
     if (news.end || whole.ids.size() >= tokens) return whole;
   }
 }
@@ -115,37 +117,50 @@ TEST(Scheduler, AnswersDoNotDependOnTurns) {
   }
 }
 
+// Opens the model once asked() was called, so that all answers wait when the first one begins.
+struct LaterModel {
+  LaterModel() {
+    options.model = BITNET_TEST_MODEL;
+    options.device = "cpu";
+    options.threads = 1;
+  }
+  OpenModel opener() {
+    return [this](const std::function<bool(double)>& go_on, const std::string& text) {
+      all_asked.get_future().wait();
+      return opener_for(options)(go_on, text);
+    };
+  }
+  void asked() { all_asked.set_value(); }
+
+  ModelOptions options;
+  std::promise<void> all_asked;
+};
+
 TEST(Scheduler, WhereAnswersCannotTakeTurnsItIsToldOnce) {
-  ModelOptions model;
-  model.model = BITNET_TEST_MODEL;
-  model.device = "cpu";
-  model.threads = 1;
-  std::promise<void> asked;
-  const OpenModel open = [&](const std::function<bool(double)>& go_on, const std::string& text) {
-    asked.get_future().wait();  // so that all of them wait when the first one begins
-    return opener_for(model)(go_on, text);
-  };
+  LaterModel model;
   std::vector<std::string> lines;  // which the scheduler's thread adds to before the answer's end
   SchedulerOptions options{.kept_bytes = 0, .turn = std::chrono::milliseconds(0)};
   options.log = [&](const std::string& line) { lines.push_back(line); };
-  Scheduler scheduler(open, options, [] {});
+  Scheduler scheduler(model.opener(), options, [] {});
   std::vector<std::shared_ptr<Answering>> answers;
   for (int32_t i = 0; i < 3; ++i) {
     answers.push_back(std::make_shared<Answering>(question(i, 5)));
     EXPECT_TRUE(scheduler.submit(answers.back()));
   }
-  asked.set_value();
+  model.asked();
   for (const auto& answer : answers) EXPECT_EQ(wait_for(*answer).ids.size(), 5U);
   EXPECT_THAT(lines, ElementsAre(testing::HasSubstr("do not fit --cache (0.0 MiB")));
 }
 
 TEST(Scheduler, AShortAnswerComesBeforeTheEndOfALongOne) {
-  Loaded loaded({.most_waiting = 2, .turn = std::chrono::milliseconds(1)});
+  LaterModel model;
+  Scheduler scheduler(model.opener(), {.most_waiting = 2, .turn = std::chrono::milliseconds(1)}, [] {});
   const auto endless = std::make_shared<Answering>(question(1, 0));
   const auto brief = std::make_shared<Answering>(question(2, 1));
-  ASSERT_TRUE(loaded.scheduler->submit(endless));
-  ASSERT_TRUE(loaded.scheduler->submit(brief));
-  EXPECT_FALSE(loaded.scheduler->submit(std::make_shared<Answering>(question(3, 1))));  // two wait already
+  ASSERT_TRUE(scheduler.submit(endless));
+  ASSERT_TRUE(scheduler.submit(brief));
+  EXPECT_FALSE(scheduler.submit(std::make_shared<Answering>(question(3, 1))));  // two wait already
+  model.asked();
   EXPECT_EQ(wait_for(*brief).end.reason, "length");
   EXPECT_EQ(wait_for(*endless).end.reason, "context");
 }
@@ -173,12 +188,12 @@ TEST(Scheduler, TimelinesOfEarlierConversationsAreUsedAgain) {
     return wait_for(*answer);
   };
   const Whole first = ask(question(1, 8));
-  EXPECT_EQ(first.end.reused, 0U);
-  EXPECT_LT(ask(question(2, 8)).end.reused, 40U);
+  EXPECT_EQ(first.reused, 0U);
+  EXPECT_LT(ask(question(2, 8)).reused, 40U);
   AskedFor more = question(1, 8);
   more.prompt.insert(more.prompt.end(), first.ids.begin(), first.ids.end());
   more.prompt.push_back(5);
-  EXPECT_EQ(ask(more).end.reused, 48U);
+  EXPECT_EQ(ask(more).reused, 48U);
 }
 
 TEST(Scheduler, AModelThatCannotBeOpenedIsAFailure) {
