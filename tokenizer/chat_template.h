@@ -29,7 +29,8 @@ struct ChatTemplateOptions {
   std::string bos_token;  // the text of the special token, empty if there is none
   std::string eos_token;
   bool add_generation_prompt = true;
-  int64_t now = -1;                          // Unix time for strftime_now; -1 is the clock
+  // What strftime_now shows: seconds of a local clock since its midnight of 1970-01-01; -1 is the clock now.
+  int64_t now = -1;
   std::optional<bool> enable_thinking = {};  // undefined where it is empty
 };
 

@@ -47,7 +47,7 @@ void Conversation::describe(Status& status) const {
 
 std::vector<int32_t> Conversation::prompt_of(size_t count) const {
   return build_prompt(*model_->text, settings_.now.system, prompt_messages(std::span(branch_).first(count)),
-                      created_seconds(), settings_.now.think);
+                      template_now(), settings_.now.think);
 }
 
 void Conversation::show_all() {
@@ -171,10 +171,13 @@ std::string Conversation::settings_then() {
 void Conversation::settle_branch() {
   std::optional<bool> think = settings_.new_think;
   Persona persona;
+  settings_.now.utc_offset = utc_offset(created_);  // unless the answer says another one
   try {
     if (const std::string sampler = settings_then(); !sampler.empty()) {
       ChatSettings then;
+      then.utc_offset = settings_.now.utc_offset;
       from_json(sampler, then);
+      settings_.now.utc_offset = then.utc_offset;
       if (source_of(settings_.defaults, "think") != SettingSource::command_line) think = then.think;
       persona = then.persona;
       ChatSettings scratch = settings_.now;
@@ -301,6 +304,7 @@ void Conversation::add_user_message(const std::string& text, const std::string& 
     keep([&] {
       if (const auto row = store().conversation(number())) created_ = row->created;
     });
+    settings_.now.utc_offset = utc_offset(created_);
   }
   StoredMessage message;
   message.text = text;

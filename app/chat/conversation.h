@@ -42,7 +42,7 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   const std::vector<BranchMessage>& branch() const { return branch_; }
   std::optional<int64_t> leaf() const override;  // id of the last message of the branch
   const std::string& title() const { return title_; }
-  int64_t created_seconds() const { return created_ / 1000; }  // since 1970: what templates take as "now"
+  int64_t template_now() const { return created_ / 1000 + settings_.now.utc_offset; }  // build_prompt's `now`
   ShownMessage shown(const BranchMessage& message) const;
   void describe(Status& status) const;
   // The prompt of the first `count` messages of the branch. Requires a model; throws what build_prompt does.

@@ -116,7 +116,7 @@ size_t Compaction::turn_after(size_t at) const {
 size_t Compaction::tokens_of(size_t begin, size_t end) const {
   return build_prompt(*chat_.model->text, "",
                       prompt_messages(std::span(branch()).subspan(begin, end - begin)),
-                      chat_.conversation.created_seconds())
+                      chat_.conversation.template_now())
       .size();
 }
 
@@ -131,7 +131,7 @@ Compaction::Messages Compaction::with_summary(size_t begin, size_t end) const {
 
 std::vector<int32_t> Compaction::prompt_of(const Messages& messages) const {
   return build_prompt(*chat_.model->text, chat_.settings.now.system, messages,
-                      chat_.conversation.created_seconds(), /*think=*/false);
+                      chat_.conversation.template_now(), /*think=*/false);
 }
 
 std::vector<int32_t> Compaction::request(size_t end) const {

@@ -294,7 +294,8 @@ std::string to_json(const ChatSettings& s, uint64_t seed) {
             {"repeat_last", s.sampler.repeat_last},
             {"seed", seed},
             {"max_tokens", s.max_tokens},
-            {"stop", s.stop}};
+            {"stop", s.stop},
+            {"utc_offset", s.utc_offset}};
   if (s.think) j["think"] = *s.think;
   if (!s.persona.name.empty()) j["persona"] = {{"name", s.persona.name}, {"settings", s.persona.settings}};
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -324,6 +325,7 @@ void from_json(std::string_view text, ChatSettings& s) {
     s.seed = stored_count<uint64_t>(j, "seed");
     s.max_tokens = stored_count<uint32_t>(j, "max_tokens");
     s.stop = j.at("stop").get<std::vector<std::string>>();
+    s.utc_offset = j.value("utc_offset", s.utc_offset);  // earlier versions did not store it
     s.think.reset();
     if (j.contains("think")) s.think = j.at("think").get<bool>();
     s.persona = {};

@@ -40,6 +40,7 @@ struct ChatSettings {
   bool draft = true;              // what may come next is guessed and tried; answers are the same without
   std::optional<bool> think;      // enable_thinking of the chat template; empty = as that has it
   std::string system;             // system prompt; empty = none
+  int64_t utc_offset = 0;         // of the clock as templates see it: that of where the conversation began
   Persona persona;                // whose settings and system prompt these are; make_chat() has them worn
   bool is_private = false;        // --private: the person wants nothing kept
   WriteRules files;               // where commands may write
@@ -54,7 +55,7 @@ struct ChatSettings {
 
 // The settings of a chat.
 struct SettingsInUse {
-  ChatSettings now;               // `system` and `think` are those of the conversation that is open
+  ChatSettings now;               // `system`, `think` and `utc_offset` are those of the open conversation
   ChatSettings defaults;          // what /reset goes back to; those of the model's file too once it is loaded
   std::string new_system;         // the system prompt that new conversations begin with
   std::optional<bool> new_think;  // and whether the model thinks in them

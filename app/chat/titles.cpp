@@ -73,7 +73,7 @@ void wish_title(ChatParts& chat) {
   DecodeJob job;
   try {
     job.tokens = build_prompt(*chat.model->text, chat.settings.now.system, messages,
-                              chat.conversation.created_seconds(), /*think=*/false);
+                              chat.conversation.template_now(), /*think=*/false);
   } catch (const Error&) {
     return;  // a template that has no place for it
   }

@@ -26,7 +26,8 @@ struct PromptMessage {
   std::vector<int32_t> tokens;  // of an answer, as produced; empty where not known
 };
 
-// `now` (Unix seconds) is what strftime_now gives, so that a prompt does not change from turn to turn.
+// `now` is what strftime_now gives, in seconds of a local clock (ChatTemplateOptions::now), so that a prompt
+// does not change from turn to turn.
 // `think` is the template's enable_thinking, undefined where it is empty.
 // An answer without a word is left out; where the template then refuses turns of the user that follow one
 // another, they become one; where it refuses a system prompt, that becomes the beginning of the first turn.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "app/base/clock.h"
 #include "app/base/counted.h"
 #include "app/chat/listing.h"
 #include "app/chat/replay_player.h"
@@ -87,8 +88,9 @@ std::string describe(LoadedModel& model, const std::vector<int32_t>& prompt,
       d.position, d.then, text(d.then), d.now.id, text(d.now.id), then, now, std::abs(now - then));
 }
 
-ChatSettings settings_of(const StoredTurn& turn) {
+ChatSettings settings_of(const StoredTurn& turn, const StoredConversation& row) {
   ChatSettings settings;
+  settings.utc_offset = utc_offset(row.created);  // earlier versions did not store it
   from_json(turn.sampler, settings);
   return settings;
 }
@@ -99,14 +101,21 @@ std::string describe_prompt(const ModelText& text, const StoredTurn& turn, size_
                      same_template ? "" : ": the chat template is another one; --chat-template chooses it");
 }
 
+// The context may have been a larger one then.
+void make_room(LoadedModel& model, size_t tokens) {
+  const size_t n_ctx = model.session->n_ctx(), most = model.engine->model().n_ctx_train;
+  if (tokens <= n_ctx || n_ctx >= most) return;
+  model.session.reset();  // so that both need not have memory
+  model.session = model.create_session(static_cast<uint32_t>(std::min(most, std::max(tokens, 2 * n_ctx))));
+}
+
 // Computes one answer again; `prompt` is what the model saw. Returns the largest difference of a log
 // probability; nothing where the answer has neither a token nor an end to compare.
-std::optional<double> verify_turn(LoadedModel& model, const StoredTurn& turn,
+std::optional<double> verify_turn(LoadedModel& model, const StoredTurn& turn, const ChatSettings& settings,
                                   const std::vector<StoredToken>& tokens, const std::vector<int32_t>& prompt,
                                   int number) {
   if (hash_tokens(prompt) != turn.prompt_hash)
     throw difference_in(number, describe_prompt(*model.text, turn, prompt.size()));
-  const ChatSettings settings = settings_of(turn);
   Sampler sampler(sampler_for_turn(settings, turn.seed));
   DecodeOptions how;
   how.max_tokens = settings.max_tokens;
@@ -119,6 +128,7 @@ std::optional<double> verify_turn(LoadedModel& model, const StoredTurn& turn,
   // Only an answer that the model itself ended must end at the same place again.
   const bool must_end = turn.finish == "stop" && settings.stop.empty();
   if (tokens.empty() && !must_end) return std::nullopt;
+  make_room(model, prompt.size() + tokens.size() + 1);
   model.session->sync(prompt);
   model.session->decode(sampler, how, [&](const SampledToken& token) {
     if (at == tokens.size()) {
@@ -242,15 +252,16 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
         begun_by_another = true;
         if (!first_by_another) first_by_another = another_model(turn, number);
       } else {
+        const ChatSettings then = settings_of(turn, row);
         // A continued answer's prompt ends with what was said before.
-        std::vector<int32_t> prompt =
-            build_prompt(*model.text, turn.system, messages, row.created / 1000, settings_of(turn).think);
+        std::vector<int32_t> prompt = build_prompt(*model.text, turn.system, messages,
+                                                   row.created / 1000 + then.utc_offset, then.think);
         prompt.insert(prompt.end(), said.tokens.begin(), said.tokens.end());
         // The words of a model with another tokenizer were encoded anew, and how long they were then is not
         // known any more.
         if (begun_by_another && hash_tokens(prompt) != turn.prompt_hash) {
           ++compared.after_another_model;
-        } else if (const auto largest = verify_turn(model, turn, tokens, prompt, number)) {
+        } else if (const auto largest = verify_turn(model, turn, then, tokens, prompt, number)) {
           ++compared.turns;
           compared.tokens += tokens.size();
           compared.largest = std::max(compared.largest, *largest);

@@ -143,6 +143,19 @@ class Keeping(ProgramCase):
         self.assertEqual((code, out), (3, ""))
         self.assertIn("the chat template is another one; --chat-template chooses it", err)
 
+    def test_replay_has_the_clock_and_the_room_of_the_conversation(self):
+        """A template that shows the date says that of where the conversation began, and a small context is no difference."""
+        template = os.path.join(FOLDER, "template.jinja")
+        with open(template, "w") as file:
+            file.write("{{ strftime_now('%d %H') }}{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{% endfor %}")
+        given = ("--device", "cpu", "-n", "4", "--chat-template", template)
+        run(TALKING, *given, "-p", "Hello! " * 20, TZ="XXX-13")
+        run(TALKING, *given, "--resume", "1", "-p", "And here?", TZ="XXX+11")
+        for options, zone in (([], "UTC"), (["--ctx", "32"], "XXX-13")):
+            code, out, err = run("replay", "1", "--verify", "--device", "cpu", "--chat-template", template, *options, TZ=zone)
+            self.assertEqual((code, err), (0, ""), zone)
+            self.assertRegex(out, r"^2 turns, \d+ tokens: the same; ")
+
     def test_another_answer_from_a_token_replays(self):
         self.script("What is your name?", "@wait idle", "/alt 1 2", "@wait idle", "/alt", "@wait idle")
         code, _, err = run("replay", "1", "--verify")

@@ -22,8 +22,9 @@ def environment(**more):
     return env
 
 
-def run(*arguments, text=""):
-    done = subprocess.run([PROGRAM, *arguments], input=text.encode(), capture_output=True, env=environment(), cwd=FOLDER, timeout=120)
+def run(*arguments, text="", **variables):
+    done = subprocess.run([PROGRAM, *arguments], input=text.encode(), capture_output=True, env=environment() | variables,
+                          cwd=FOLDER, timeout=120)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 

@@ -67,9 +67,14 @@ Value function_strftime(Runtime& rt, const Args& args) {
   const Text& format = bound.text(0);
   if (format.size() > 1000) fail("strftime_now: the format is longer than 1000 bytes");
   rt.budget.step(1 + 10 * format.size());  // a directive of two bytes may be a microsecond's work
-  const std::time_t now = rt.now >= 0 ? static_cast<std::time_t>(rt.now) : std::time(nullptr);
   std::tm local{};
-  localtime_r(&now, &local);
+  if (rt.now >= 0) {
+    const auto now = static_cast<std::time_t>(rt.now);
+    gmtime_r(&now, &local);
+  } else {
+    const std::time_t now = std::time(nullptr);
+    localtime_r(&now, &local);
+  }
   const std::string with_end = format.bytes() + "\x01";  // strftime returns 0 for an empty result too
   char buffer[16384];
   const size_t n = std::strftime(buffer, sizeof buffer, with_end.c_str(), &local);
