@@ -34,7 +34,8 @@ void use(Store& store) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace bitnet;
   static const std::string folder = [] {
-    std::string pattern = "/dev/shm/bitnet-fuzz-XXXXXX";
+    const bool in_memory = std::filesystem::exists("/dev/shm");
+    std::string pattern = std::string(in_memory ? "/dev/shm" : "/tmp") + "/bitnet-fuzz-XXXXXX";
     fuzz::promise(mkdtemp(pattern.data()) != nullptr);
     return pattern;
   }();

@@ -123,6 +123,7 @@ class Round:
             done = subprocess.run(self.command(self.options.model, "-c", "--device", "cpu", "--threads", "1", "-n", "2", "--script", "-"),
                                   input="/continue\n@wait idle\n", capture_output=True, text=True, env=self.environment(), timeout=120)
             assert done.returncode in (0, 1) and "[device" not in done.stdout, (done.returncode, done.stderr)
+            assert "nothing more of it is saved" not in done.stdout + done.stderr, done.stderr
         for leftover in os.listdir(self.options.folder):
             assert not leftover.endswith(".unfinished"), f"{leftover} was left behind"
 

@@ -105,7 +105,12 @@ class Pty:
         while self.process.poll() is None:
             assert time.monotonic() < limit, f"still there: {self.output[-500:]!r}"
             self.take()
-        self.take()
+        end_of_output = b"\0the end of the output\0"
+        os.write(self.slave, end_of_output)  # comes behind what the program has written
+        while not self.output.endswith(end_of_output):
+            assert time.monotonic() < limit, f"the rest does not come: {self.output[-500:]!r}"
+            self.take()
+        self.output = self.output[:-len(end_of_output)]
         return self.process.returncode
 
     def close(self):

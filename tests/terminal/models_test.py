@@ -55,6 +55,8 @@ class Models(unittest.TestCase):
         t.wait("ready|fetching")
         t.line("/model bonsai-4b")
         t.wait(r"^! bitnet-2b4t is being fetched")
+        part = os.path.join(t.home, "cache/bitnet-chat/models/hub", REPO, FILE + ".part")
+        t.wait_until("half of it is there", lambda: os.path.exists(part) and os.path.getsize(part) == HALF)
         t.line("/model stop")
         t.wait("no longer")
         stall.set()

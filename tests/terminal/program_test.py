@@ -72,7 +72,8 @@ class ProgramTest(unittest.TestCase):
         terminal = Terminal(200, 60)  # where the question does not scroll away soon
         self.addCleanup(terminal.close)
         t = self.start("", terminal)
-        t.line("/set temp 100")  # an answer that does not end soon
+        t.line("/set temp 100")  # an answer that does not end soon, whose first line is plain words
+        t.line("/set seed 2")
         t.line("/set top_k 0")
         t.line("/set top_p 1")
         t.line("/set min_p 0")
@@ -253,7 +254,7 @@ class ProgramTest(unittest.TestCase):
                 t.wait("^› x", gone=True)
                 t.send(3 * "\x1b[A")  # a wheel that turns up
                 t.wait("↓ 3 more")
-                self.assertEqual(t.rows()[t.cursor()[1]].strip(), "›")  # the history did not turn
+                t.wait_until("the history did not turn", lambda: t.rows()[t.cursor()[1]].strip() == "›")
                 t.send(3 * "\x1bOB")
                 t.wait("↓ 3 more", gone=True)
                 t.type("x")  # ends the turn of the wheel

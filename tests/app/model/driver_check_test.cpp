@@ -103,6 +103,7 @@ class NoNumbers : public WrongSession {
 
 class DriverWarning : public testing::Test {
  protected:
+  DriverWarning() { fs::remove_all(folder); }  // of a run that was killed
   ~DriverWarning() override { fs::remove_all(folder); }
 
   std::string warning() {

@@ -270,6 +270,7 @@ TEST_F(VulkanFault, ADriverThatGivesLittleInOnePieceGivesTheSameAnswerOrSaysWhy)
 
 TEST_F(VulkanFault, AChainThatGotStuckIsNotTriedAgain) {
   options_.cache_folder = testing::TempDir() + "bitnet-vk-stuck-cache";
+  std::filesystem::remove_all(options_.cache_folder);  // of a run that was killed
   const std::vector<int32_t> whole = answer(*open());
   const RolledLoops rolled(list_devices().at(0));
   options_.kernels = share({.chained_decode = ChainedDecode::fails, .as_gpu = true});
