@@ -25,6 +25,20 @@ void check_finite(const Checkpoint& file, const GgufTensor& tensor, std::span<co
                            bad - values.begin(), *bad));
 }
 
+// Kernels take the weights of a row that share a scale together, 128 of I2_S, though half of them are a block
+// of its files. The scale of an i2_s tensor stands behind its codes. Those of blocks are checked while they
+// are loaded.
+void check_weights(const Checkpoint& file, const GgufTensor& tensor, TensorRole role) {
+  check_type(file, tensor, role);
+  const uint32_t every = find_file_type(tensor.type)->scale_every;
+  if (every != 0 && tensor.shape[0] % every != 0)
+    fail(file, fmt::format("tensor {} is {} and has rows of {}, wanted a multiple of {}",
+                           printable(tensor.name), shown_name(tensor.type), tensor.shape[0], every));
+  if (tensor.type != TensorType::i2_s) return;
+  const float scale = i2s_scale(tensor.data);
+  check_finite(file, tensor, {&scale, 1});
+}
+
 // Whether tensors of these types can be stacked: both as blocks, both as floats, or ternary ones of one type.
 bool have_one_layout(TensorType a, TensorType b) {
   const auto dense = [](TensorType t) { return !find_file_type(t)->trits; };
@@ -88,16 +102,8 @@ const GgufTensor* Tensors::norm(const char* name, uint64_t n) const {
 
 const GgufTensor* Tensors::table(const char* name, uint64_t n_embd, uint64_t n_vocab) const {
   const GgufTensor* tensor = checked(full(name) + ".weight", {n_embd, n_vocab});
-  check_type(file_, *tensor, tensor->name == "output.weight" ? TensorRole::head : TensorRole::embedding);
-  check_scale(*tensor);
+  check_weights(file_, *tensor, tensor->name == "output.weight" ? TensorRole::head : TensorRole::embedding);
   return tensor;
-}
-
-// The scale of an i2_s tensor stands behind its codes. Those of blocks are checked while they are loaded.
-void Tensors::check_scale(const GgufTensor& tensor) const {
-  if (tensor.type != TensorType::i2_s) return;
-  const float scale = i2s_scale(tensor.data);
-  check_finite(file_, tensor, {&scale, 1});
 }
 
 TensorStack Tensors::projections(uint64_t n_in, std::span<const Named> names) const {
@@ -105,8 +111,7 @@ TensorStack Tensors::projections(uint64_t n_in, std::span<const Named> names) co
   size_t i = 0;
   for (const auto& [name, n_out] : names) {
     const GgufTensor* tensor = checked(full(name) + ".weight", {n_in, n_out});
-    check_type(file_, *tensor, TensorRole::projection);
-    check_scale(*tensor);
+    check_weights(file_, *tensor, TensorRole::projection);
     stack.parts[i] = tensor;
     if (!have_one_layout(stack.parts[0]->type, tensor->type)) fail_as_unlike(file_, *stack.parts[0], *tensor);
     stack.scales[i++] = find_vector(full(name) + ".scale", 1);
@@ -163,8 +168,7 @@ TensorStack Tensors::experts(uint64_t n_in, std::initializer_list<Named> names, 
   stack.n_expert = n_expert;
   for (const auto& [name, n_out] : names) {
     const GgufTensor* whole = checked(full(name) + ".weight", {n_in, n_out, n_expert});
-    check_type(file_, *whole, TensorRole::projection);
-    check_scale(*whole);
+    check_weights(file_, *whole, TensorRole::projection);
     const size_t i = stack.cuts.size();
     auto rows = std::make_shared<GgufTensor>(*whole);
     rows->shape = {n_in, n_out * n_expert};

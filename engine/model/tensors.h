@@ -3,8 +3,8 @@
 //
 // Thread rule: as the Checkpoint.
 //
-// A missing tensor, a wrong shape or type, and a NaN or Inf in a norm, bias or scale are each an Error(model)
-// that names the tensor.
+// A missing tensor, a wrong shape or type, ternary rows that end between two scales, and a NaN or Inf in a
+// norm, bias or scale are each an Error(model) that names the tensor.
 #pragma once
 
 #include <initializer_list>
@@ -77,7 +77,6 @@ class Tensors {
 
  private:
   const GgufTensor* checked(const std::string& name, const std::vector<uint64_t>& shape) const;
-  void check_scale(const GgufTensor& tensor) const;
   std::string full(const char* name) const { return prefix_ + name; }
 
   const Checkpoint& file_;

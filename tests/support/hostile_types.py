@@ -382,4 +382,24 @@ def phi3_as_i2_s(c):
     c.add("halves-of-i2_s", "I2_S.*halves", change)
 
 
-GROUPS = (hadamard, phi3, phi3_as_i2_s, gpt2, gemma, gemma4, ternary_types, dense_types, blocks, refused_types, heads, rope, activations)
+def as_i2_s(file, name):
+    """Makes a tensor an i2_s one of zeros."""
+    tensor = file.tensor(name)
+    shape = tensor.shape[::-1]
+    tensor.kind = gguf_types.KINDS["i2_s_64"].id
+    tensor.data = gguf_types.pack_ternary("i2_s_64", np.ones(shape, np.uint8), 1.0)
+
+
+def short_rows(c):
+    """Rows of I2_S that are whole blocks of the file, and end in the middle of what kernels take at once."""
+    proj, table = "blk.0.proj.weight", "per_layer_token_embd.weight"
+    for features, layers in ((64, 3), (192, 1), (320, 1), (64, 1)):
+        one_family(c, "--arch", "gemma4", "--proj", "q8_0", "--per-layer", str(features), "--layers", str(layers))
+        for tensor in (proj, table):
+            c.add("row-length-i2_s", tensor + ".*multiple of 128", lambda f: as_i2_s(f, tensor))
+    one_family(c, "--arch", "gemma4", "--proj", "q8_0", "--per-layer", "128", "--other", "proj=i2_s")
+    one_family(c, "--arch", "gemma4", "--proj", "q8_0", "--per-layer", "64", "--other", "proj=q2_0")
+
+
+GROUPS = (hadamard, phi3, phi3_as_i2_s, gpt2, gemma, gemma4, ternary_types, dense_types, blocks, short_rows, refused_types, heads,
+          rope, activations)
