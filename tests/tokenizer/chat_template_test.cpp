@@ -209,6 +209,24 @@ TEST(ChatTemplate, ContentThatIsNoUtf8ComesThrough) {
   EXPECT_EQ(whole(render("{{ messages[0].content|length }}", {{"user", bytes}})), "7");
 }
 
+// jinja2 fails in these places too: the items come from a generator, which is executing then.
+TEST(ChatTemplate, TheConditionOfALoopCannotAskForItsItems) {
+  for (const char* items : {"messages[0].content", "[1, 2, 3]"})
+    for (const char* condition : {"ns.f()", "ns.f() or true"})
+      for (const char* of_body : {"loop.length", "loop.last", "loop.nextitem"})
+        for (const char* of_condition :
+             {"loop.length", "loop.last", "loop.nextitem", "loop.revindex", "loop.revindex0"}) {
+          std::string source =
+              "{% set ns = namespace(n=0) %}{% for x in ITEMS if ns.n == 0 or CONDITION %}"
+              "{% macro m() %}{% if ns.n == 1 %}{% set ns.n = 2 %}{{ ASKED }}{% endif %}"
+              "{% endmacro %}{% set ns.f = m %}{% set ns.n = 1 %}{{ BODY }}{% endfor %}";
+          for (const auto& [word, text] : {std::pair("ITEMS", items), std::pair("CONDITION", condition),
+                                           std::pair("ASKED", of_condition), std::pair("BODY", of_body)})
+            source.replace(source.find(word), std::string(word).size(), text);
+          expect_error(source, ErrorKind::runtime, "the condition of a loop asks for the items of that loop");
+        }
+}
+
 TEST(ChatTemplate, ErrorsNameWhatAndWhere) {
   expect_error("line\n  {{ 'a' | nofilter }}", ErrorKind::model, "t:2:12: unknown filter 'nofilter'");
   expect_error("{{ 1 is notest }}", ErrorKind::model, "t:1:9: unknown test 'notest'");

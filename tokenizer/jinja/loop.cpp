@@ -2,12 +2,28 @@
 
 #include <utility>
 
+#include "budget.h"
+
 namespace bitnet::jinja {
 
+bool LoopObject::keeps(const Value& item) {
+  asking_ = true;
+  struct Asked {
+    bool& asking;
+    ~Asked() { asking = false; }
+  } const asked{asking_};
+  return keep(item);
+}
+
+void LoopObject::fail_if_asking() const {
+  if (asking_) fail("the condition of a loop asks for the items of that loop");
+}
+
 bool LoopObject::peek() {
+  fail_if_asking();
   while (!ahead && next < items.size()) {
     Value item = items[next++];
-    if (!keep || keep(item)) ahead = std::move(item);
+    if (!keep || keeps(item)) ahead = std::move(item);
   }
   return ahead.has_value();
 }
@@ -22,11 +38,12 @@ bool LoopObject::advance() {
 }
 
 int64_t LoopObject::length() {
+  fail_if_asking();
   if (keep) {  // the condition is asked about all items that are left, and never again
     std::vector<Value> kept(items.begin(), items.begin());
     if (ahead) kept.push_back(*std::exchange(ahead, std::nullopt));
     for (; next < items.size(); ++next) {
-      if (keep(items[next])) kept.push_back(items[next]);
+      if (keeps(items[next])) kept.push_back(items[next]);
     }
     items.assign(static_cast<size_t>(index0 + 1), Value());  // stand for the items that have passed
     next = items.size();

@@ -12,7 +12,8 @@ namespace bitnet::jinja {
 
 // The condition of {% for x in items if condition %} may read a namespace that the body changes. It is
 // therefore asked as late as it can be: when an item's turn comes, or when the body wants loop.last,
-// loop.nextitem or loop.length.
+// loop.nextitem or loop.length. While it is asked it cannot want one of these itself, which fails here as in
+// jinja2.
 struct LoopObject : Object {
   std::vector<Value> items;
   size_t next = 0;
@@ -28,6 +29,12 @@ struct LoopObject : Object {
   bool peek();     // fills `ahead`; false at the end
   int64_t length();
   std::optional<Value> attribute(std::string_view name);  // loop.index and so on; nothing if there is none
+
+ private:
+  bool keeps(const Value& item);  // asks the condition; requires that there is one
+  void fail_if_asking() const;
+
+  bool asking_ = false;
 };
 
 }  // namespace bitnet::jinja
