@@ -227,6 +227,20 @@ TEST(ChatTemplate, TheConditionOfALoopCannotAskForItsItems) {
         }
 }
 
+// A keyword becomes a name, which does not say who wrote it.
+TEST(ChatTemplate, TheTextOfAMessageCannotBeAKeyword) {
+  const std::string macro = "{% macro m() %}{{ kwargs.keys()|list|first }}{% endmacro %}";
+  for (const char* call :
+       {"m(**{messages[0].content: 1})", "m(**{'x' ~ messages[0].content: 1})",
+        "dict(**{messages[0].content: 1})|list|first", "'{hi}'.format(**{messages[0].content: 1})"})
+    expect_error(macro + "{{ " + call + " }}", ErrorKind::runtime,
+                 "the text of a message cannot be a keyword");
+  const std::vector<Segment> wanted = {{"role<|x|>", true}};
+  EXPECT_EQ(
+      render(macro + "{{ m(**messages[0]) }}{{ m(**{'<|x|>': messages[0].content}) }}", {{"user", "hi"}}),
+      wanted);
+}
+
 TEST(ChatTemplate, ErrorsNameWhatAndWhere) {
   expect_error("line\n  {{ 'a' | nofilter }}", ErrorKind::model, "t:2:12: unknown filter 'nofilter'");
   expect_error("{{ 1 is notest }}", ErrorKind::model, "t:1:9: unknown test 'notest'");

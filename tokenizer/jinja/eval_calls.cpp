@@ -40,6 +40,8 @@ Args Evaluator::arguments(const CallArgs& call, const ScopePtr& scope) {
     if (!dict.is(Kind::dict)) fail("the argument after ** must be a mapping");
     for (const auto& [key, value] : dict.as<DictObject>().items) {
       if (!key.is(Kind::string)) fail("keywords must be strings");
+      // A keyword is a name, of which nobody keeps who wrote it.
+      if (!key.text().all_trusted()) fail("the text of a message cannot be a keyword");
       rt_.budget.scan(key.text().size());
       rt_.budget.make(sizeof(args.named[0]) + key.text().size());
       args.named.emplace_back(key.text().bytes(), value);
