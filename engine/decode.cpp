@@ -40,15 +40,22 @@ Finish DeviceSession::decode(Sampler& sampler, const DecodeOptions& options,
                  ? decode_on_device(sampler, options, produced, on_token)
                  : decode_on_host(sampler, options, produced, on_token);
   } catch (const Stopped&) {
-    evaluated_ = false;  // a token was begun that is not in the timeline
+    give_up_begun();
   } catch (...) {
-    if (engine_.reader) evaluated_ = false;
+    give_up_begun();
     throw;
   }
   cancelled_ = false;
   stats_.decode_tokens += produced;
   stats_.decode_seconds += seconds_since(start);
   return finish;
+}
+
+// After tokens were begun that are not in the timeline: the logits are those of other tokens, and where the
+// timeline's own state is lost too, it is cut back to one that is there. Requires: nothing is on its way.
+void DeviceSession::give_up_begun() {
+  evaluated_ = false;
+  cut(static_cast<uint32_t>(tokens_.size()));
 }
 
 // Of the logits after the last token.
@@ -192,6 +199,14 @@ class DeviceSession::DeviceDecode {
         programs_(sampled_ ? session.sampled_ : session.greedy_),
         first_(static_cast<uint32_t>(session.tokens_.size())),
         device_chose_(!sampled_) {}
+  DeviceDecode(const DeviceDecode&) = delete;
+  DeviceDecode& operator=(const DeviceDecode&) = delete;
+  ~DeviceDecode() {
+    try {
+      drain();
+    } catch (...) {  // NOLINT(bugprone-empty-catch): of a lost device, of which the next call tells too
+    }
+  }
 
   // The token that follows the timeline: the device's choice, or the host's where the device has made none.
   // Nullopt where the logits are not numbers.
@@ -239,12 +254,7 @@ class DeviceSession::DeviceDecode {
     } else {
       if (started_ == produced_) start(token);
       if (ahead) start(token);
-      try {
-        go_on = on_token(token) && !s_.cancelled_;
-      } catch (...) {
-        drain();
-        throw;
-      }
+      go_on = on_token(token) && !s_.cancelled_;
       s_.backend_.wait(program_of(produced_));
     }
     s_.last_ = {outcome_of(produced_)};

@@ -164,12 +164,14 @@ class Session {
 
   // Makes the timeline equal to `tokens`: keeps the common prefix, drops the rest and evaluates what is new.
   // At least the last token is evaluated, so that its logits are there. Requires: 1 <= tokens.size() <=
-  // n_ctx. After a cancel the timeline is a prefix of `tokens`.
+  // n_ctx. After a cancel, or an exception on the way, the timeline is a prefix of `tokens` without logits.
   virtual SyncResult sync(std::span<const int32_t> tokens, const SyncOptions& options = {}) = 0;
 
   // Samples and evaluates token after token until there is a reason to finish. on_token returns false to
   // finish with `interrupted`. A token that was given to on_token is in the timeline when the call returns;
-  // but where weights stay in the file, a cancel may come before its end, and then it is not.
+  // but where weights stay in the file, a cancel may come before its end, and then it is not. Nor is it after
+  // an exception, on_token's own or one of the device or a file: the timeline is then a prefix of what it was
+  // and of what was given, and wants a sync before its logits.
   // Requires: a completed sync.
   virtual Finish decode(Sampler& sampler, const DecodeOptions& options,
                         const std::function<bool(const SampledToken&)>& on_token) = 0;

@@ -268,6 +268,10 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, const Writing& writ
     } else {
       done = run_pieces(batch, position, blocks);
     }
+    if (done) {
+      engine_.check_files();
+      trace(position, n, 0);
+    }
   } catch (const Stopped&) {  // done is false
   } catch (...) {
     cut(position);
@@ -277,16 +281,16 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, const Writing& writ
     cut(position);
     return false;
   }
-  engine_.check_files();
-  trace(position, n, 0);
   tokens_.insert(tokens_.end(), batch.begin(), batch.end());
-  evaluated_ = last;
   logits_read_ = last && leaves_all;
   last_ = {.x_row = n - 1};
   observer_.report(watch, cache_);
-  if (!options.on_logits || report_logits(n, options)) return true;
-  cut(position);
-  return false;
+  if (options.on_logits && !report_logits(n, options)) {
+    cut(position);
+    return false;
+  }
+  evaluated_ = last;  // not where a callback threw: the last logits may then be those of another token
+  return true;
 }
 
 // Computes the head for every token of the batch that was just evaluated, a few rows a submission, and at

@@ -90,6 +90,7 @@ class DeviceSession : public Session {
   KvCache::Earlier saved_with() const;
   void stop_reading_with_cancel();  // whoever waits for weights from the file looks at cancelled_ then
   uint32_t cut(uint32_t position);
+  void give_up_begun();
   bool evaluate(std::span<const int32_t> batch, const Writing& writing, bool last,
                 const SyncOptions& options);
   std::vector<size_t> piece_ends(uint32_t n) const;

@@ -44,13 +44,15 @@ TEST_P(SessionTest, ACancelEndsTheLogitsOfABatch) {
   const auto session = Session::create(engine(), 0);
   const auto tokens = random_tokens(100, 3);
   size_t rows = 0;
-  const SyncOptions options{.on_logits = [&](uint32_t, std::span<const float>) {
-    ++rows;
-    session->cancel();
-  }};
+  const SyncOptions options{.batch = 100, .on_logits = [&](uint32_t, std::span<const float>) {
+                              ++rows;
+                              session->cancel();
+                            }};
   EXPECT_TRUE(session->sync(tokens, options).cancelled);
   EXPECT_LT(rows, tokens.size());
   EXPECT_LT(session->tokens().size(), tokens.size());
+  EXPECT_THROW(session->logits(), Error);
+  EXPECT_THROW(decoded(*session, 1), Error);
   session->sync(tokens);
   const auto anew = Session::create(engine(), 0);
   anew->sync(tokens);
