@@ -112,6 +112,7 @@ struct Table {
   TensorType type = TensorType::f16;
   uint32_t scale_every = 0;  // 0: the table is dense
   float scale = 1;
+  double bound = 0;               // of a ternary table's rows: the largest bound_of_scales (layouts/pack.h)
   bool wants_all_logits = false;  // as a head: finish_logits follows, which needs all of them
   std::vector<Chunk> chunks;
   bool is_ternary() const { return scale_every != 0; }

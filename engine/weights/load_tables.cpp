@@ -45,7 +45,7 @@ Matrix TensorLoader::head(const Table& t) {
   m.layout = backend_.group_layout();
   m.input = Input::int8_units;
   m.scale_every = t.scale_every;
-  m.fixed = fixed_for(head_bound_);
+  m.fixed = fixed_for(t.bound);
   m.parts[0] = {t.n_vocab, t.scale / m.fixed};
   m.codes = t.chunks[0].bytes;
   m.scales = t.chunks[0].scales;
@@ -71,7 +71,7 @@ void TensorLoader::load_ternary(GgufTensor tensor, Table& t) {
     t.scale_every = packed.scale_every;
     t.chunks.push_back({row, n, std::move(packed.codes), std::move(packed.scales)});
   }
-  head_bound_ = repacker.largest_bound();
+  t.bound = repacker.largest_bound();
 }
 
 }  // namespace bitnet

@@ -109,8 +109,7 @@ class TensorLoader {
   const std::function<bool(uint64_t, uint64_t)> on_progress_;
   std::map<uint32_t, BufferPtr> signs_;  // of rotations
   std::vector<std::byte> repacked_, ordered_;
-  double head_bound_ = 0;  // of the table that was loaded last
-  uint64_t done_ = 0;      // of the file's bytes; its directory counts as done at the end
+  uint64_t done_ = 0;  // of the file's bytes; its directory counts as done at the end
 };
 
 }  // namespace bitnet

@@ -1,0 +1,59 @@
+// Tests that scales of a file reach the logits, each those of its own tensor.
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "tests/engine/session.h"
+
+namespace bitnet {
+namespace {
+
+class Scales : public OnDevice {
+ protected:
+  static std::vector<float> logits_of(const std::string& path) {
+    const auto model = Engine::open(Checkpoint(path), on(current_device));
+    const auto session = Session::create(*model, 0);
+    session->sync(std::vector<int32_t>{5, 60, 7, 180, 33, 12});
+    return copy(session->logits());
+  }
+
+  // As of a copy of the file in which the F16 that begins at byte `at` of each block of a tensor is changed.
+  static std::vector<float> logits_of_changed(const std::string& from, const std::string& tensor,
+                                              size_t block_bytes, size_t at,
+                                              const std::function<uint16_t(uint16_t)>& change) {
+    std::ifstream in(from, std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    const Checkpoint file(from);
+    const GgufTensor& t = *file.find_tensor(tensor);
+    for (size_t block = t.offset; block < t.offset + t.data.size(); block += block_bytes) {
+      uint16_t scale = 0;
+      std::memcpy(&scale, &bytes[block + at], sizeof scale);
+      scale = change(scale);
+      std::memcpy(&bytes[block + at], &scale, sizeof scale);
+    }
+    const std::string path = testing::TempDir() + "scales_" + current_device + ".gguf";
+    std::ofstream(path, std::ios::binary) << bytes;
+    auto logits = logits_of(path);
+    std::filesystem::remove(path);
+    return logits;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(On, Scales, testing::ValuesIn(devices()), name_of_device);
+
+// Of features of a layer that are next to nothing and of such as are nothing the logits are almost the same,
+// whatever a head of integers makes of its own scales.
+TEST_P(Scales, OfAnotherTernaryTableDoNotReachTheHead) {
+  constexpr uint16_t kTiny = 0x0001;  // 6e-8
+  constexpr float kNear = 0.03F;      // where an input is rounded to another integer
+  const auto with = [](uint16_t scale) {
+    return logits_of_changed(BITNET_GEMMA_TERNARY, "per_layer_token_embd.weight", 66, 64,
+                             [scale](uint16_t) { return scale; });
+  };
+  const auto tiny = with(kTiny), none = with(0);
+  ASSERT_EQ(tiny.size(), none.size());
+  for (size_t i = 0; i < tiny.size(); ++i) ASSERT_NEAR(tiny[i], none[i], kNear) << i;
+}
+
+}  // namespace
+}  // namespace bitnet
