@@ -120,7 +120,8 @@ TensorStack Tensors::projections(uint64_t n_in, std::span<const Named> names) co
 }
 
 TensorStack Tensors::halves(uint64_t n_in, const Named& name) const {
-  const GgufTensor& whole = *projections(n_in, {{name.name, 2 * name.n_out}}).parts[0];
+  const TensorStack both = projections(n_in, {{name.name, 2 * name.n_out}});
+  const GgufTensor& whole = *both.parts[0];
   if (whole.type == TensorType::i2_s)
     fail(file_, fmt::format("tensor {} is I2_S, whose halves cannot be told apart", printable(whole.name)));
   const size_t bytes = whole.data.size() / 2;
@@ -131,6 +132,7 @@ TensorStack Tensors::halves(uint64_t n_in, const Named& name) const {
     half->offset += i * bytes;
     half->data = whole.data.subspan(i * bytes, bytes);
     stack.parts[i] = half.get();
+    stack.scales[i] = both.scales[0];
     stack.cuts.push_back(std::move(half));
   }
   return stack;

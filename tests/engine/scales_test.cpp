@@ -55,5 +55,13 @@ TEST_P(Scales, OfAnotherTernaryTableDoNotReachTheHead) {
   for (size_t i = 0; i < tiny.size(); ++i) ASSERT_NEAR(tiny[i], none[i], kNear) << i;
 }
 
+TEST_P(Scales, OfATensorThatIsCutInTwoAreThoseOfBothHalves) {
+  const auto doubled = [](uint16_t scale) { return static_cast<uint16_t>(scale + 0x0400); };
+  const auto wanted = logits_of_changed(BITNET_PHI3, "blk.0.ffn_up.weight", 34, 0, doubled);
+  const auto found = logits_of(BITNET_PHI3_SCALED);
+  ASSERT_EQ(found.size(), wanted.size());
+  for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], wanted[i], 1e-4) << i;
+}
+
 }  // namespace
 }  // namespace bitnet

@@ -76,6 +76,8 @@ def phi3_tensors(a, n_vocab, head_dim):
         for name, shape in [("attn_norm", (a.dim,)), ("attn_qkv", (q + 2 * a.kv * head_dim, a.dim)), ("attn_output", (a.dim, q)),
                             ("ffn_norm", (a.dim,)), ("ffn_up", (2 * a.ffn, a.dim)), ("ffn_down", (a.dim, a.ffn))]:
             yield f"{b}{name}.weight", "norm" if len(shape) == 1 else dict(a.other).get(name, a.proj), shape
+            if name in dict(a.scale):
+                yield f"{b}{name}.scale", "scale " + dict(a.scale)[name], (1,)
     yield "output_norm.weight", "norm", (a.dim,)
     for length in ("long", "short") if a.long_rope else ():
         yield f"rope_factors_{length}.weight", "freqs", ((a.rope_dims or head_dim) // 2,)
@@ -192,6 +194,8 @@ def tensor(a, rng, name, kind, shape):
                "decay": lambda: -np.exp(rng.uniform(-4, 2, shape)),
                "freqs": lambda: rng.uniform(1, 8, shape),
                "part freqs": lambda: np.where(np.arange(shape[0]) < shape[0] // 4, 1, 1e30)}
+    if kind.startswith("scale "):
+        return 0, struct.pack("<f", float(kind.removeprefix("scale ")))
     if kind in vectors:
         return 0, vectors[kind]().astype("<f4").tobytes()
     # Small embeddings: with a tied head they would else hide in the logits what the blocks do.
@@ -328,6 +332,8 @@ def parse(arguments=None):
     parser.add_argument("--proj", default="i2_s", choices=gguf_types.KINDS, help="kind of the projections")
     parser.add_argument("--other", action="append", default=[], metavar="NAME=KIND", type=lambda pair: pair.split("="),
                         help="a projection of another kind, for example attn_v=tq1_0, or 1.attn_v=q6_k in one layer")
+    parser.add_argument("--scale", action="append", default=[], metavar="NAME=X", type=lambda pair: pair.split("="),
+                        help="of a projection of Phi-3, a tensor of its own")
     parser.add_argument("--embd", default="f16", choices=gguf_types.KINDS, help="kind of the token embedding")
     parser.add_argument("--head", default="tied", choices=("tied", *gguf_types.KINDS), help="kind of output.weight")
     for name, default in dict(dim=256, ffn=512, layers=2, heads=4, kv=2, ctx=256, vocab=384, seed=1).items():
