@@ -186,11 +186,13 @@ uint64_t elements(const GgufTensor& tensor) {
 void check_ternary(const Checkpoint& file, const FileBlock& b, Act act) {
   const auto is_ternary = [](const TensorStack& s) { return s && find_file_type(s.parts[0]->type)->trits; };
   const TensorStack& gate_up = b.ffn.gate_up;
-  if (is_ternary(gate_up) && (act == Act::gelu || !gate_up.parts[1]))
-    fail(file, fmt::format("tensor {} is ternary, which cannot be run with GELU", gate_up.parts[0]->name));
+  const auto refuse_with = [&](const TensorStack& s, const char* what) {
+    fail(file, fmt::format("tensor {} is ternary, which cannot be run with {}", s.parts[0]->name, what));
+  };
+  if (is_ternary(gate_up) && (act == Act::gelu || !gate_up.parts[1])) refuse_with(gate_up, "GELU");
+  if (is_ternary(b.per_layer.gate)) refuse_with(b.per_layer.gate, "GELU");
   for (const TensorStack* s : {&b.attention.out, &gate_up, &b.ffn.down})
-    if (is_ternary(*s) && s->biases[0] != nullptr)
-      fail(file, fmt::format("tensor {} is ternary, which cannot be run with a bias", s->parts[0]->name));
+    if (is_ternary(*s) && s->biases[0] != nullptr) refuse_with(*s, "a bias");
 }
 
 // What `info` tells of the tensors.

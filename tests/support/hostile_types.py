@@ -392,13 +392,14 @@ def as_i2_s(file, name):
 
 def short_rows(c):
     """Rows of I2_S that are whole blocks of the file, and end in the middle of what kernels take at once."""
-    proj, table = "blk.0.proj.weight", "per_layer_token_embd.weight"
+    gate, proj, table = "blk.0.inp_gate.weight", "blk.0.proj.weight", "per_layer_token_embd.weight"
     for features, layers in ((64, 3), (192, 1), (320, 1), (64, 1)):
         one_family(c, "--arch", "gemma4", "--proj", "q8_0", "--per-layer", str(features), "--layers", str(layers))
         for tensor in (proj, table):
             c.add("row-length-i2_s", tensor + ".*multiple of 128", lambda f: as_i2_s(f, tensor))
     one_family(c, "--arch", "gemma4", "--proj", "q8_0", "--per-layer", "128", "--other", "proj=i2_s")
     one_family(c, "--arch", "gemma4", "--proj", "q8_0", "--per-layer", "64", "--other", "proj=q2_0")
+    c.add("ternary-gelu", gate + ".*GELU", lambda f: as_i2_s(f, gate))
 
 
 GROUPS = (hadamard, phi3, phi3_as_i2_s, gpt2, gemma, gemma4, ternary_types, dense_types, blocks, short_rows, refused_types, heads,
