@@ -82,9 +82,10 @@ inline float largest_lane(Floats v) {
 }
 
 // e^x for x <= 0, within 2 units of the last place; below -87 it is e^-87, which is next to nothing. With x =
-// n ln 2 + r, e^r is its Taylor sum to r^7, whose remainder at |r| <= ln 2 / 2 is below 2^-26.
+// n ln 2 + r, e^r is its Taylor sum to r^7, whose remainder at |r| <= ln 2 / 2 is below 2^-26. Of NaN it is
+// NaN, since max gives its second operand where one is.
 inline Vec exp(Vec x) {
-  x = max(x, set1(-87.0F));
+  x = max(set1(-87.0F), x);
   const Vec n = round(mul(x, set1(1.44269504F)));
   Vec r = fma(n, set1(-0.693145752F), x);  // ln 2 in two parts, the first of 15 bits
   r = fma(n, set1(-1.42860677e-6F), r);
@@ -328,7 +329,7 @@ inline void attention_heads(const AttentionWork& work, uint32_t head) {
   float totals[kHeads];
   for (int h = 0; h < kHeads; ++h) {
     float* s = scores + h * stride;
-    for (size_t i = work.n_keys; i < stride; ++i) s[i] = -3.4e38F;
+    for (size_t i = work.n_keys; i < stride; ++i) s[i] = -__builtin_inff();
     Floats largest = load16(s);
     for (size_t i = kLanes; i < stride; i += kLanes) largest = max(largest, load16(s + i));
     const Vec minus_largest = set1(-largest_lane(largest));

@@ -48,7 +48,7 @@ Vec round(const Vec& a) {
   return each([&](int i) { return std::nearbyint(a.v[i]); });
 }
 Vec pow2(const Vec& a) {
-  return each([&](int i) { return std::ldexp(1.0F, static_cast<int>(a.v[i])); });
+  return each([&](int i) { return std::isnan(a.v[i]) ? NAN : std::ldexp(1.0F, static_cast<int>(a.v[i])); });
 }
 
 float to_float(uint16_t half) {

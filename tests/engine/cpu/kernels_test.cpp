@@ -389,5 +389,40 @@ TEST(CpuKernels, HeadsOfAnySizeAreNormed) {
   }
 }
 
+// A score that is +Inf or no number at all has no softmax, and one of -Inf weighs next to nothing.
+TEST(CpuKernels, AttentionDoesNotHideAScoreThatIsNoNumber) {
+  constexpr uint16_t kOne = 0x3C00, kInfinity = 0x7C00, kNan = 0x7E00;
+  constexpr uint32_t kDim = 24, kHeads = 4;
+  constexpr float kNear = 1e-6F;
+  std::vector<const CpuKernels*> all = {&kScalarKernels};
+  for_each_simd([&](const CpuKernels& k) { all.push_back(&k); });
+  for (const CpuKernels* k : all)
+    for (const uint32_t n_keys : {1U, 16U, 21U, 40U})
+      for (uint32_t bad = 0; bad < n_keys; ++bad)
+        for (const uint16_t key : {kInfinity, kNan}) {
+          SCOPED_TRACE(testing::Message() << k->name << ' ' << n_keys << " keys, number " << bad);
+          std::vector<uint16_t> keys(size_t{n_keys} * kDim, kOne), values(size_t{n_keys} * kDim, kOne);
+          keys[bad * kDim + 3] = key;
+          std::vector<float> queries(size_t{kHeads} * kDim, 0.5F), out(queries.size()),
+              scratch(attention_scratch(n_keys));
+          queries[3] = -0.5F;  // of the first head
+          k->attention({.keys = keys.data(),
+                        .values = values.data(),
+                        .row = kDim,
+                        .rows = n_keys,
+                        .first = 0,
+                        .n_keys = n_keys,
+                        .head_dim = kDim,
+                        .n_heads = kHeads,
+                        .queries = queries.data(),
+                        .scale = 0.2F,
+                        .out = out.data(),
+                        .scratch = scratch.data()});
+          const bool others = key == kInfinity && n_keys > 1;
+          for (uint32_t i = 0; i < kDim && others; ++i) ASSERT_NEAR(out[i], 1, kNear) << i;
+          for (size_t i = others ? kDim : 0; i < out.size(); ++i) ASSERT_TRUE(std::isnan(out[i])) << i;
+        }
+}
+
 }  // namespace
 }  // namespace bitnet::cpu
