@@ -124,7 +124,7 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
   cancelled_ = false;
   stop_reading_with_cancel();
   const uint32_t kept = cut(common);
-  const uint32_t largest = options.observe ? observer_.most_tokens(*options.observe) : max_batch_;
+  const uint32_t largest = options.observe ? observer_.most_tokens(*options.observe, last + 1) : max_batch_;
   const auto most = [&] { return std::min(options.batch ? options.batch : batch_.next(), largest); };
   // What follows may be replaced: a message by another one, and an answer to it.
   snapshots_.mark(common);

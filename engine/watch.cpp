@@ -109,14 +109,26 @@ uint64_t Observer::bytes_a_token(const Observation& what) const {
   return floats * sizeof(float);
 }
 
-uint32_t Observer::most_tokens(const Observation& what) const {
+// Of attention that a token and a key have in any layer; one layer's are there at a time.
+uint64_t Observer::most_weights(const Observation& what) const {
+  if (std::ranges::find(what.stages, Stage::weights) == what.stages.end()) return 0;
+  uint32_t most = 0;
+  for (size_t layer = what.first_layer; layer < std::min<size_t>(what.end_layer, model_.blocks.size());
+       ++layer)
+    if (watched_width(model_, Stage::weights, layer) != 0)
+      most = std::max(most, model_.blocks[layer].attention.shape.n_head);
+  return most;
+}
+
+uint32_t Observer::most_tokens(const Observation& what, uint32_t n_keys) const {
   constexpr uint64_t kMostBytes = 64 << 20;
-  const uint64_t a_token = std::max<uint64_t>(1, bytes_a_token(what));
+  const uint64_t a_token =
+      std::max<uint64_t>(1, bytes_a_token(what) + most_weights(what) * n_keys * sizeof(float));
   return static_cast<uint32_t>(std::clamp<uint64_t>(kMostBytes / a_token, 1, max_batch_));
 }
 
 Watch Observer::watch(const Observation& what, uint32_t position, uint32_t n) {
-  const uint64_t bytes = bytes_a_token(what) * most_tokens(what);
+  const uint64_t bytes = bytes_a_token(what) * most_tokens(what, 0);
   if (position + n <= what.from || bytes == 0) return {};
   if (!rows_ || rows_->size() < bytes) rows_ = backend_.allocate(bytes, BufferUse::shared);
   // In host memory as well, since no budget of device memory has room for what is only watched.

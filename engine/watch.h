@@ -63,7 +63,8 @@ class Observer {
 
   // Throws Error(usage) where a layer has no such stage, unless these are skipped.
   void check(const Observation& what) const;
-  uint32_t most_tokens(const Observation& what) const;  // of a batch
+  // Of a batch whose tokens see up to n_keys keys, so that what it leaves for the host stays small.
+  uint32_t most_tokens(const Observation& what, uint32_t n_keys) const;
   // For n tokens at `position`. `what` has to outlive it.
   Watch watch(const Observation& what, uint32_t position, uint32_t n);
   // Hands out what a batch has left. Requires: it has run.
@@ -71,6 +72,7 @@ class Observer {
 
  private:
   uint64_t bytes_a_token(const Observation& what) const;
+  uint64_t most_weights(const Observation& what) const;
 
   Backend& backend_;
   const Model& model_;

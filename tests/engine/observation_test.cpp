@@ -4,7 +4,9 @@
 #include <numeric>
 #include <tuple>
 
+#include "engine/backend.h"
 #include "engine/kernel_options.h"
+#include "engine/watch.h"
 #include "tests/engine/rolled.h"
 #include "tests/engine/session.h"
 
@@ -157,6 +159,27 @@ TEST_P(ObservationTest, AnAblatedHeadGivesZerosAndOthersWhatTheyGave) {
   EXPECT_THAT(seen[std::pair(Stage::heads, 0U)], testing::Pointwise(testing::Eq(), wanted));
   EXPECT_NE(logits, plain_logits);
   EXPECT_THROW(open_with({{}, {{0, m.n_head}}}), Error);
+}
+
+// Attention has a number for each head, token and key, so a long context leaves a batch fewer tokens.
+TEST(Observation, WhatABatchLeavesForTheHostIsBounded) {
+  constexpr uint32_t kMostBatch = 1024, kHeads = 20, kDim = 128;
+  constexpr uint64_t kMostBytes = 64 << 20;
+  Model model;
+  model.config.n_embd = kHeads * kDim;
+  model.blocks.resize(3);
+  for (Block& block : model.blocks) block.attention.shape = {kHeads, kHeads, kDim};
+  const auto backend = open_cpu({});
+  const Observer observer(*backend, model, kMostBatch);
+  const Observation weights{{Stage::weights}, 0, UINT32_MAX, 0, {}}, ffn{{Stage::ffn}, 0, UINT32_MAX, 0, {}};
+  for (const uint32_t n_keys : {1U, 4096U, 131072U}) {
+    SCOPED_TRACE(n_keys);
+    const uint64_t n = observer.most_tokens(weights, n_keys);
+    EXPECT_GE(n, 1U);
+    EXPECT_LE(n * kHeads * n_keys * sizeof(float), kMostBytes);
+    EXPECT_EQ(observer.most_tokens(ffn, n_keys), kMostBatch);
+  }
+  EXPECT_EQ(observer.most_tokens(weights, 1), kMostBatch);
 }
 
 TEST(Observation, KernelsForAGpuGiveTheSameStagesOneByOne) {
