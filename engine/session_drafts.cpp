@@ -35,8 +35,8 @@ bool DeviceSession::checks_passes() const {
 }
 
 // Whether passes over as many tokens give what these give one by one. A driver can compile a kernel for
-// several tokens wrongly, for one model of many, and say nothing (bench/SPEED.md, "Integers that a driver
-// adds up wrongly"). So the first pass of each kind is compared, by the largest logits and by what the
+// several tokens wrongly, for one model of many, and say nothing (bench/speed/decode.md, "Integers that a
+// driver adds up wrongly"). So the first pass of each kind is compared, by the largest logits and by what the
 // probabilities of all are made of, for as many of its tokens as half a second allows. Where they differ
 // nothing is guessed any more. Requires: nothing is on its way on the device. Leaves no token on it.
 bool DeviceSession::trusts_pass(const SampledToken& token, const Guess& guess) {

@@ -75,7 +75,7 @@ layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 layout(constant_id = CONSTANT_RECONVERGES) const uint kReconverges = 0;
 layout(constant_id = CONSTANT_TOKENS) const uint kTokens = 1;  // at most
 const bool kRoundsApart = kTokens > ROUNDED_HERE;
-#ifdef TWO_PLANES  // all of them: a choice makes it slower on an H200 (../bench/SPEED.md)
+#ifdef TWO_PLANES  // all of them: a choice makes it slower on an H200 (../bench/speed/decode.md)
 const uint kStages = ~0u;
 #else
 layout(constant_id = CONSTANT_STAGES) const uint kStages = 0;

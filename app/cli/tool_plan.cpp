@@ -19,7 +19,7 @@ namespace {
 
 // What a GPU takes for a layer beside reading weights, on an H200: five stages that wait for each other.
 constexpr double kSecondsALayer = 17e-6;
-// The part of its memory's speed that the CPU has while it decodes (bench/SPEED.md).
+// The part of its memory's speed that the CPU has while it decodes (bench/speed/cpu.md, "CPU, 2 cores").
 constexpr double kPartOnCpu = 0.9;
 
 struct Plan {

@@ -1,8 +1,8 @@
 // Whether a driver computes a model right, as far as a device by itself can tell: kernels for different
 // numbers of tokens have to give the same bits.
 //
-// A driver can compile a kernel wrongly, for one model of many, and say nothing (bench/SPEED.md, "Integers
-// that a driver adds up wrongly").
+// A driver can compile a kernel wrongly, for one model of many, and say nothing (bench/speed/decode.md,
+// "Integers that a driver adds up wrongly").
 //
 // Thread rule: as the session, or the engine.
 #pragma once

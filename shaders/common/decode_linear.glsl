@@ -57,7 +57,7 @@ RowScale use_vector(uint token) {
 // Of N sums in `acc` that lanes share, out of VALUES of each matrix, a lane whose bit STEP is set goes on
 // with the second half and the others with the first, since each value that lanes exchange takes time. A
 // macro, since the loops of a function over them would stay loops, and the sums in memory
-// (../../bench/SPEED.md).
+// (../../bench/speed/decode.md).
 #define HALVE(N, VALUES, STEP)                                                              \
   if (VALUES >= N) {                                                                        \
     const uint kept = N / 2;                                                                \

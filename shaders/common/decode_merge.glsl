@@ -57,7 +57,7 @@ void load_results(uint head, uint part, uint first, uint n, out uvec4 some[kMerg
 // Of so few chunks the workgroup that has the last one merges all: it waits for what the others find, which
 // have started before it, and nobody waits for what it finds itself. With more, workgroups that only merge
 // are faster. The code for two planes, which has no registers left, is slower with it on an H200
-// (../bench/SPEED.md).
+// (../../bench/speed/decode.md).
 #ifdef TWO_PLANES
 bool merges_few(uint n_seen, uint n_splits) { return false; }
 vec2 merge_few(uint head, uint pair, uint n_seen, float m, float l, vec2 o) { return o; }

@@ -4,7 +4,7 @@
 // With groups and one plane of int8 as little as possible waits for anything else: neighbours that share a
 // unit know the largest magnitude of it, and do not compare it once more for that of the row; subgroups find
 // that by an atomic; and where there is no norm nothing is added up. That is 1 % of a token of Bonsai-8B on
-// an H200. The other kernels are no faster with it (../../bench/SPEED.md).
+// an H200. The other kernels are no faster with it (../../bench/speed/decode.md).
 
 // An invocation's share of what row_scale() takes.
 struct RowShare {

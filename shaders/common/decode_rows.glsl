@@ -25,7 +25,7 @@
 #else
 #define IS_LAST_TOKEN true
 #endif
-#ifdef GROUPS  // with the variable 2B4T was 0.6 % slower (../../bench/SPEED.md)
+#ifdef GROUPS  // with the variable 2B4T was 0.6 % slower (../../bench/speed/27b.md)
 #define NEXT_ROW next_row
 #else
 #define NEXT_ROW (first_row + a_pass)
@@ -170,7 +170,7 @@ void PRODUCT(uint group, RowScale scale) {
   UNROLL for (uint k = 0; k < CODES; ++k)
     acc[k] = sums[k].x + (sums[k].y >> 4) + (sums[k].z >> 2) + sums[k].w;
 #endif
-#ifdef TWO_PLANES  // whose kernel is slower in halves (../../bench/SPEED.md)
+#ifdef TWO_PLANES  // whose kernel is slower in halves (../../bench/speed/decode.md)
   UNROLL for (uint k = 0; k < CODES; ++k)
     UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[k] += shuffle_xor(acc[k], step);
   int sum = acc[0], up_sum = acc[CODES - ROWS];

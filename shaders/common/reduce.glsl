@@ -34,7 +34,7 @@ float sum_of_fours(vec4 v) {
 
 // What workgroup_add_max() does with sums, for decode_row_scale.glsl: behind a barrier sum_of_parts() has
 // that of all subgroups. There it stays written out, so that the kernel for two planes is the one that was
-// measured (../../bench/SPEED.md).
+// measured (../../bench/speed/decode.md).
 void share_part(float v) {
   if (LANE == 0) reduce_sum[SUBGROUP / 4][SUBGROUP % 4] = v;
   if (fills_up())

@@ -19,7 +19,7 @@
 float subgroup_add(float v) { return subgroupAdd(v); }
 
 // Not subgroupAdd: NVIDIA's driver 580.159 makes a wrong sum of that where it compiles some chains of decode
-// for an H200, the same each time (../../bench/SPEED.md).
+// for an H200, the same each time (../../bench/speed/decode.md).
 int subgroup_add(int v) {
   UNROLL for (uint step = gl_SubgroupSize / 2; step > 0; step /= 2) v += subgroupShuffleXor(v, step);
   return v;
