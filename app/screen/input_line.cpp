@@ -393,11 +393,14 @@ std::string InputLine::expanded(std::string_view line) const {
 
 void InputLine::accept(std::string line) {
   line = expanded(line);
-  if (line.find_first_not_of(" \t\n") != std::string::npos) remember(line);
+  remember(line);
   calls_.submit(line);
 }
 
+void InputLine::remember_unsent() { remember(whole_text()); }
+
 void InputLine::remember(const std::string& line) {
+  if (line.find_first_not_of(" \t\n") == std::string::npos) return;
   HIST_ENTRY* last = history_length > 0 ? history_get(history_base + history_length - 1) : nullptr;
   using_history();  // Up starts at the newest entry again
   const bool fits = line.size() <= kRememberedBytes && line.find('\0') == std::string::npos;

@@ -49,6 +49,7 @@ class InputLine {
   std::optional<std::string> begun() const;
   void complete_to(std::string_view line);  // in place of begun(); undo brings it back
   void clear();
+  void remember_unsent();  // the text, in the history: the program ends before the person has sent it
   void keep_history(bool on) { keeps_history_ = on; }  // in the file; off while nothing may be stored
   void replace(std::string_view text);  // with what an editor returned; undo brings the former text back
   void move_to_start();

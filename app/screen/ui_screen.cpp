@@ -123,6 +123,7 @@ int ScreenFrontEnd::run(Chat& chat, ScriptDriver* script, const std::function<vo
   loop_.unwatch(chat.wake_fd());
   overlays_.close_all();
   chat_ = nullptr;
+  if (exit_code_) input_.remember_unsent();
   return exit_code_.value_or(0);
 }
 

@@ -4,11 +4,12 @@
 """
 import os
 import re
+import signal
 import sqlite3
 import sys
 import unittest
 
-from tmux import Terminal
+from tmux import Terminal, running_pid
 
 PROGRAM = MODEL = ""
 
@@ -90,6 +91,20 @@ class ProgramTest(unittest.TestCase):
                                       "ON turn.message = message.id ORDER BY message.id DESC LIMIT 1").fetchone()
         self.assertTrue(text)
         self.assertEqual(finish == "interrupted", stopped)
+
+    def test_what_was_not_sent_comes_back_with_the_next_start(self):
+        t = self.start()
+        for number, code, text in ((signal.SIGHUP, 129, "half a thought"), (signal.SIGTERM, 143, "another one")):
+            t.type(text)
+            t.wait(f"^› {text}")
+            os.kill(running_pid(t), number)
+            t.wait(f"^left with {code}$")
+            self.start("", t)
+            t.key("Up")
+            t.wait(f"^› {text}")
+            t.key("C-c")
+            t.wait(f"^› {text}", gone=True)
+        self.leave(t)
 
     def test_pastes_are_stored_whole_or_given_back(self):
         t = self.start("-n 4 --temp 0")
