@@ -204,7 +204,7 @@ class DeviceSession::DeviceDecode {
   ~DeviceDecode() {
     try {
       drain();
-    } catch (...) {  // NOLINT(bugprone-empty-catch): of a lost device, of which the next call tells too
+    } catch (...) {  // the device is lost, of which the next call tells too
     }
   }
 

@@ -16,9 +16,10 @@ constexpr uint32_t kProgressHeader = 3, kDoneStride = 32;  // words, as decode.c
 
 constexpr uint64_t kTaggedBytes = 8;  // of a value beside its tag
 
-// A workgroup polls about twice in a microsecond, so it gives up after half a second, or after five where the
-// stage that it waits for may read its weights over a link.
-constexpr uint32_t kMostPolls = 1 << 20, kMostPollsOverALink = 10 << 20;
+// A workgroup polls about twice in a microsecond, so it gives up after half a second, or after two where the
+// stage that it waits for may read its weights over a link: before a driver takes the device for stuck, as
+// some do after five.
+constexpr uint32_t kMostPolls = 1 << 20, kMostPollsOverALink = 4 << 20;
 
 // After so many, about a millisecond, it is given up that a workgroup begins which nothing keeps from it.
 constexpr uint32_t kMostPollsOfATrial = 1 << 11;
@@ -209,7 +210,7 @@ void Decode::share_out(std::vector<DecodeStage>& stages, const DecodeShape& shap
 }
 
 DecodeDispatches Decode::lay_out(DecodeStages list, const DecodeShape& shape, const Kernel& kernel,
-                                 bool chained, uint32_t at_once) {
+                                 bool chained, uint32_t at_once) try {
   DecodeDispatches result{};
   const uint32_t n_tokens = list.n_tokens_;
   if (list.rounds_apart()) list.round_apart();
@@ -233,9 +234,10 @@ DecodeDispatches Decode::lay_out(DecodeStages list, const DecodeShape& shape, co
                          kCountBytes + tagged_bytes, given_bytes, n_tokens);
   list.lay_flow(kernel.constant(CONSTANT_ROUNDED), result.memory->given->address(),
                 result.memory->chunks->address() + (n_tokens == 1 ? kCountBytes : 0));
-  const uint32_t most_polls = list.backwards_                   ? kMostPollsOfATrial
-                              : device_.use().host_weights != 0 ? kMostPollsOverALink
-                                                                : kMostPolls;
+  const bool reads = stages.back().kind != STAGE_EMPTY;
+  const uint32_t most_polls = list.backwards_                            ? kMostPollsOfATrial
+                              : reads && device_.use().host_weights != 0 ? kMostPollsOverALink
+                                                                         : kMostPolls;
   uint32_t last_groups = 0;
   for (const DecodeStage& s : stages)
     if ((s.flow & FLOW_END) != 0 && s.kind != STAGE_EMPTY) last_groups += s.n_groups;
@@ -261,6 +263,9 @@ DecodeDispatches Decode::lay_out(DecodeStages list, const DecodeShape& shape, co
   result.groups = upload(std::as_bytes(std::span(groups)));
   transfer_.finish();
   return result;
+} catch (...) {
+  memory_.reset();  // its zeros may not be there
+  throw;
 }
 
 // Runs a chain of stages that do nothing, and says whether none of its workgroups gave up waiting.
@@ -271,7 +276,12 @@ bool Decode::ends(DecodeStages empty, const Kernel& kernel) {
   recorder.decode(std::move(chain));
   recorder.finish();
   program.commands.submit();
-  program.commands.wait();
+  try {
+    program.commands.wait();
+  } catch (const Error&) {  // the driver ended it: the next start does not try it
+    stuck_chains_.remember();
+    throw;
+  }
   uint32_t stuck = 0;
   std::memcpy(&stuck, stuck_.mapped().data(), sizeof stuck);
   std::memset(stuck_.mapped().data(), 0, sizeof stuck);
@@ -288,9 +298,12 @@ bool Decode::goes_on(const Kernel& kernel) {
 
 // Tries how many workgroups of a kernel the device runs at a time: as many as can wait for one that begins
 // behind them. What does not end takes longest where few run, so that small numbers are tried first. Other
-// programs may have some of its places for a moment, so that one more is tried again a little later.
+// programs may have some of its places for a moment, so that one more is tried again a little later, and a
+// few times where fewer were found than most GPUs have: each would take many turns for as long as the program
+// runs.
 uint32_t Decode::find_groups_at_once(const Kernel& kernel) {
   constexpr uint32_t kMost = 1024;
+  constexpr uint32_t kFew = 16, kMostTries = 5;
   constexpr auto kALittle = std::chrono::milliseconds(20);
   const auto run_at_once = [&](uint32_t n) {
     DecodeStages waiting;
@@ -305,17 +318,20 @@ uint32_t Decode::find_groups_at_once(const Kernel& kernel) {
       if (found + step <= kMost && run_at_once(found + step)) found += step;
   };
   go_on();
-  std::this_thread::sleep_for(kALittle);
-  go_on();
+  uint32_t tries = device_.info().software ? 1 : kMostTries;
+  do {
+    std::this_thread::sleep_for(kALittle);
+    go_on();
+  } while (--tries > 0 && found < kFew);
   return found;
 }
 
 uint32_t Decode::groups_at_once(const DecodeShape& shape) {
   if (wanted_at_once_ != 0) return wanted_at_once_;
   const Kernel& kernel = kernels_.decode(shape);
-  const auto [found, is_new] = found_at_once_.try_emplace(&kernel);
-  if (is_new) found->second = find_groups_at_once(kernel);
-  return found->second;
+  const auto known = found_at_once_.find(&kernel);
+  if (known != found_at_once_.end()) return known->second;
+  return found_at_once_[&kernel] = find_groups_at_once(kernel);  // which throws where the device fails
 }
 
 DecodeDispatches Decode::prepare(DecodeStages stages) {

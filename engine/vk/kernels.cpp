@@ -160,11 +160,17 @@ const Kernel& VulkanKernels::head(const Table& table, uint32_t n) {
   constexpr uint32_t kTileBytes = 16 << 10;  // of 4 rows or more of most models; small, so that many are read
   const auto& chunk = table.chunks.front();
   const auto row_bytes = static_cast<uint32_t>(chunk.bytes->size() / chunk.rows);
+  const auto tile_of = [&](uint32_t rows) {
+    return (rows * row_bytes + 15 + 15 + 4) / 16;  // they begin and end within a uvec4
+  };
+  const auto fits = [&](uint32_t rows) {
+    return 16 * tile_of(rows) + rows * 64 + 256 <= d.limits().maxComputeSharedMemorySize;
+  };
   uint32_t rows = 8;
-  while (rows > 1 && rows * row_bytes > kTileBytes) rows /= 2;
+  while (rows > 1 && (rows * row_bytes > kTileBytes || !fits(rows))) rows /= 2;
   constants[CONSTANT_ROWS] = rows;
-  constants[CONSTANT_TILE] = (rows * row_bytes + 15 + 15 + 4) / 16;  // they begin and end within a uvec4
-  if (16 * constants[CONSTANT_TILE] + rows * 64 + 256 > d.limits().maxComputeSharedMemorySize)
+  constants[CONSTANT_TILE] = tile_of(rows);
+  if (!fits(rows))
     throw Error(ErrorKind::device, d.info().name + " has too little shared memory for the rows of this head");
   const Shader shader = d.shared_subgroups() ? Shader::head_blocks_shared
                         : d.is_gpu()         ? Shader::head_blocks_unrolled

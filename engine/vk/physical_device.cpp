@@ -221,9 +221,11 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
   if (p.apiVersion < VK_API_VERSION_1_2) {
     d.info.unusable = "needs Vulkan 1.2, has " + d.info.api;
   } else {
+    find_features(instance, p.apiVersion, d);  // which may lower limits
+    d.info.has_copy_queue = d.timelines && d.copy_family.has_value();
     const uint32_t bindings = p.limits.maxPerStageDescriptorStorageBuffers;
     const uint32_t invocations =
-        std::min(p.limits.maxComputeWorkGroupInvocations, p.limits.maxComputeWorkGroupSize[0]);
+        std::min(d.limits.maxComputeWorkGroupInvocations, d.limits.maxComputeWorkGroupSize[0]);
     if (!family)
       d.info.unusable = "has no compute queue";
     else if (invocations < kLeastInvocations)
@@ -232,8 +234,6 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
     else if (bindings < kMostBindings)
       d.info.unusable =
           fmt::format("gives a kernel {} buffers, of {} that it needs", bindings, kMostBindings);
-    find_features(instance, p.apiVersion, d);
-    d.info.has_copy_queue = d.timelines && d.copy_family.has_value();
   }
   return d;
 }

@@ -453,8 +453,9 @@ void VulkanRecorder::copy(const Buffer& from, uint64_t from_offset, const Buffer
   decode_collected();
   barrier();
   last_ = nullptr;
-  const VkBufferCopy region{from_offset, to_offset, bytes};
-  vkCmdCopyBuffer(commands_, vulkan(from).handle(), vulkan(to).handle(), 1, &region);
+  const VulkanBuffer &source = vulkan(from), &target = vulkan(to);
+  const VkBufferCopy region{source.offset() + from_offset, target.offset() + to_offset, bytes};
+  vkCmdCopyBuffer(commands_, source.handle(), target.handle(), 1, &region);
   after_transfer_ = true;
 }
 
