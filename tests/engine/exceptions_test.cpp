@@ -1,6 +1,7 @@
 // Tests what a session knows after an exception: a timeline that is true, and no logits of other tokens.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <stdexcept>
