@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <span>
 #include <system_error>
 
 #include "app/base/places.h"
@@ -12,6 +13,7 @@
 namespace bitnet {
 namespace {
 
+constexpr size_t kLongestPath = 4096;  // PATH_MAX
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kBeforeAWord = " \t\r\n([{";
 constexpr std::string_view kBehindAWord = ",.;:!?)]}\"'";
@@ -32,15 +34,33 @@ struct Word {
   std::string_view path;  // without quotes
 };
 
+// Where the next of some characters is, for places that come one behind the other.
+class Next {
+ public:
+  Next(std::string_view text, std::string_view characters) : text_(text), characters_(characters) {}
+  size_t from(size_t at) {
+    if (!known_ || found_ < at) found_ = std::min(text_.find_first_of(characters_, at), text_.size());
+    known_ = true;
+    return found_;
+  }
+
+ private:
+  std::string_view text_, characters_;
+  size_t found_ = 0;
+  bool known_ = false;
+};
+
+// Each byte of the text is looked at a few times, however many words it has.
 std::vector<Word> words_in(std::string_view text) {
+  Next space(text, kSpace), double_quote(text, "\""), single_quote(text, "'");
   std::vector<Word> words;
   for (size_t at = 0; (at = text.find('@', at)) != std::string_view::npos;) {
     const size_t begin = at++;
     if (begin > 0 && kBeforeAWord.find(text[begin - 1]) == std::string_view::npos) continue;
-    Word word{begin, std::min(text.find_first_of(kSpace, at), text.size()), '\0', true, {}};
+    Word word{begin, space.from(at), '\0', true, {}};
     if (at < text.size() && is_quote(text[at])) {
       word.quote = text[at++];
-      const size_t close = std::min(text.find(word.quote, at), text.size());
+      const size_t close = (word.quote == '"' ? double_quote : single_quote).from(at);
       word.closed = close < text.size();
       word.end = close + (word.closed ? 1 : 0);
       word.path = text.substr(at, close - at);
@@ -48,9 +68,15 @@ std::vector<Word> words_in(std::string_view text) {
     } else {
       word.path = text.substr(at, word.end - at);
     }
-    words.push_back(word);
+    if (word.path.size() <= kLongestPath) words.push_back(word);
   }
   return words;
+}
+
+// The first so many: for each of them the disk is asked.
+std::span<const Word> first_of(const std::vector<Word>& words) {
+  constexpr size_t kMostWords = 200;
+  return std::span(words).first(std::min(words.size(), kMostWords));
 }
 
 // What it names, without what stands behind it in a sentence.
@@ -93,7 +119,8 @@ WithoutFile::Why why_no_file(const std::string& path) {
 
 std::vector<Mention> mentions_in(std::string_view text) {
   std::vector<Mention> mentions;
-  for (const Word& word : words_in(text)) {
+  const std::vector<Word> all = words_in(text);
+  for (const Word& word : first_of(all)) {
     Mention mention = mention_by(word);
     if (word.closed && !mention.path.empty() && is_file(mention.path)) mentions.push_back(std::move(mention));
   }
@@ -102,7 +129,8 @@ std::vector<Mention> mentions_in(std::string_view text) {
 
 std::vector<WithoutFile> without_file(std::string_view text, bool any) {
   std::vector<WithoutFile> words;
-  for (const Word& word : words_in(text)) {
+  const std::vector<Word> all = words_in(text);
+  for (const Word& word : first_of(all)) {
     const Mention mention = mention_by(word);
     if (!word.closed || mention.path.empty() || mention.path.find('\n') != std::string::npos) continue;
     if (is_file(mention.path)) continue;

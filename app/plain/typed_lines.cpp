@@ -12,6 +12,8 @@
 #include <memory>
 #include <utility>
 
+#include "app/text/text_safe.h"
+
 namespace bitnet {
 
 // readline calls these without a context, so they find it in `lines`.
@@ -36,6 +38,8 @@ struct TypedLines::Readline {
     static size_t at = 0;
     if (state == 0) {
       matches = lines->calls_.complete(std::string_view(rl_line_buffer, static_cast<size_t>(rl_end)));
+      // readline writes them as they are, and a file's name may be anything.
+      std::erase_if(matches, [](const std::string& match) { return make_safe(match) != match; });
       // readline replaces only the last word.
       for (std::string& match : matches) match.erase(0, static_cast<size_t>(word));
       at = 0;
@@ -79,7 +83,8 @@ void TypedLines::read_key() { rl_callback_read_char(); }
 
 void TypedLines::insert(const std::string& text) {
   if (text.empty()) return;
-  rl_insert_text(text.c_str());
+  rl_insert_text(
+      make_safe(text).c_str());  // which readline writes as it is, and a person sends as they see it
   rl_redisplay();
 }
 

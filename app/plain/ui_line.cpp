@@ -143,7 +143,13 @@ void LineFrontEnd::thought_text(std::string_view text, int32_t, float) {
   const std::string shown = options_.dim ? fmt::format("\x1b[2m{}\x1b[22m", safe)
                                          : fmt::format("{}{}", thinks_ ? "" : "[thinking] ", safe);
   thinks_ = true;
-  if (recording_) recording_->lines(shown);
+  if (recording_ && options_.dim) {
+    recording_->output("\x1b[2m");
+    recording_->lines(safe);
+    recording_->output("\x1b[22m");
+  } else if (recording_) {
+    recording_->lines(shown);
+  }
   errors_.write(shown);
 }
 
@@ -194,7 +200,8 @@ std::string LineFrontEnd::prompt() const {
 bool LineFrontEnd::copy(std::string_view text) {
   if (!output_.is_terminal()) return false;
   const std::string safe = without_controls(text);
-  give_to_clipboard_tool(safe);
+  const bool is_there = !give_to_clipboard_tool(safe).empty();
+  if (!options_.obeys) return is_there;
   output_.write(clipboard_sequence(safe));
   return true;
 }

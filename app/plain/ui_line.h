@@ -30,6 +30,7 @@ struct LineOptions {
   bool quiet = false;         // no notices
   bool record_input = false;  // recordings contain what was typed, too
   bool dim = true;            // the terminal may be told to write faintly
+  bool obeys = true;          // it obeys escape sequences
 };
 
 class LineFrontEnd : public FrontEnd, public ScriptTarget {

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <utility>
 
 // readline's headers need FILE to be declared.
@@ -91,6 +92,37 @@ std::string history_problem(const std::string& file) {
   return problem;
 }
 
+// A line that stands before each entry: readline takes any that begins with # and a digit for one, and so
+// would lose entries that do.
+bool is_time_stamp(std::string_view line) {
+  constexpr size_t kLeastDigits = 9;
+  return line.size() > kLeastDigits && line[0] == '#' &&
+         line.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+// Reads the entries that append_history() has written, of one line or several. Before the first time stamp
+// each line is an entry.
+void read_entries(const std::string& file) {
+  std::ifstream in(file);
+  std::string line, entry, stamp;
+  const auto add = [&] {
+    if (entry.empty()) return;
+    entry.pop_back();  // its last newline
+    add_history(entry.c_str());
+    if (!stamp.empty()) add_history_time(stamp.c_str());
+    entry.clear();
+  };
+  while (std::getline(in, line)) {
+    const bool is_stamp = is_time_stamp(line);
+    if (is_stamp || stamp.empty()) add();
+    if (is_stamp)
+      stamp = line;
+    else
+      entry += line + "\n";
+  }
+  add();
+}
+
 }  // namespace
 
 InputLine* InputLine::instance_ = nullptr;
@@ -162,7 +194,7 @@ InputLine::InputLine(const std::string& history_file, InputCalls calls)
       history_error_ = fmt::format("history is not kept: {}: {}", history_file_, problem);
       history_file_.clear();
     } else {
-      read_history(history_file_.c_str());
+      read_entries(history_file_);
     }
   }
   rl_callback_handler_install(kPrompt, ReadlineHooks::line);
@@ -328,6 +360,10 @@ InputLine::Shown InputLine::shown() const {
 }
 
 bool InputLine::searching() const { return RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH); }
+bool InputLine::inserts_in_vi_mode() const {
+  return rl_editing_mode == 0 && !empty() && rl_get_keymap() == vi_insertion_keymap;
+}
+
 bool InputLine::wants_escape() const { return rl_editing_mode == 0 || searching(); }
 
 std::string InputLine::prompt() const {

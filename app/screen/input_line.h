@@ -70,6 +70,7 @@ class InputLine {
   std::string prompt() const;  // not empty while readline asks for something itself, as ^R does
   bool searching() const;
   bool wants_escape() const;                   // vi mode or a search: Esc is an editing key
+  bool inserts_in_vi_mode() const;             // and there is a text: Esc ends inserting, and no more
   std::vector<std::string> take_candidates();  // of the last Tab, if there were several
   std::string take_history_error();            // says once why history is not kept; else empty
 

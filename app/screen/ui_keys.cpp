@@ -34,7 +34,9 @@ void ScreenFrontEnd::read_keys() {
     return;
   }
   const int wheel = wheel_lines({bytes, static_cast<size_t>(n)});
-  if (wheel != 0 && !keys_.waiting() && !overlays_.is_open()) {
+  if (recording_) recording_->file.input({bytes, static_cast<size_t>(n)});
+  const bool may_scroll = !overlays_.is_open() && !menu_.is_open() && !input_.searching();
+  if (wheel != 0 && !keys_.waiting() && may_scroll) {
     if (arrow_timer_ != 0) loop_.cancel_timer(arrow_timer_);
     arrow_timer_ = 0;
     pace_.press_key(Clock::now());
@@ -42,7 +44,6 @@ void ScreenFrontEnd::read_keys() {
     return;
   }
   keys_.feed({bytes, static_cast<size_t>(n)});
-  if (recording_) recording_->file.input({bytes, static_cast<size_t>(n)});
   decode_keys();
 }
 
@@ -262,7 +263,7 @@ void ScreenFrontEnd::press_in_input(const KeyPress& key, bool quit_was_armed) {
 }
 
 void ScreenFrontEnd::press_escape() {
-  if (input_.searching()) {
+  if (input_.searching() || input_.inserts_in_vi_mode()) {
     input_.type("\x1b");
   } else if (take_back()) {
     return;

@@ -80,11 +80,22 @@ constexpr NamedKey kKeys[] = {
     {"S-Enter", "\x1b[27;2;13~"},
 };
 
+// Of UTF-8, by its first byte; 1 where that begins none.
+size_t bytes_of_character(char first) {
+  const auto byte = static_cast<unsigned char>(first);
+  return byte >= 0xF0 && byte < 0xF8   ? 4
+         : byte >= 0xE0 && byte < 0xF0 ? 3
+         : byte >= 0xC0 && byte < 0xE0 ? 2
+                                       : 1;
+}
+
 // Returns the length of the escape sequence at the front, or 0 while it is not whole.
 size_t sequence_length(std::string_view s) {
   if (s.size() < 2) return 0;
   if (s[1] == 'O') return s.size() < 3 ? 0 : 3;
-  if (s[1] != '[') return s[1] == '\x1b' ? 1 : 2;
+  if (s[1] == '\x1b') return 1;
+  if (const size_t alt = 1 + bytes_of_character(s[1]); alt > 2) return s.size() < alt ? 0 : alt;
+  if (s[1] != '[') return 2;
   if (s.size() > 2 && s[2] == '[') return s.size() < 4 ? 0 : 4;
   for (size_t i = 2; i < s.size(); ++i) {
     if (s[i] >= 0x40 && s[i] <= 0x7E) return i + 1;
@@ -94,6 +105,19 @@ size_t sequence_length(std::string_view s) {
 }
 
 }  // namespace
+
+// A key that a person presses comes alone, as one character or one sequence.
+void KeyDecoder::feed(std::string_view bytes) {
+  if (paste_goes_on_ && buffer_.empty()) {
+    const bool is_key = first_cluster(bytes).bytes == bytes.size() ||
+                        (bytes[0] == '\x1b' && sequence_length(bytes) == bytes.size() && bytes != kPasteEnd);
+    if (is_key)
+      paste_goes_on_ = false;
+    else
+      buffer_ = kPasteBegin;
+  }
+  buffer_ += bytes;
+}
 
 bool KeyDecoder::in_paste() const { return buffer_.starts_with(kPasteBegin); }
 
@@ -107,6 +131,8 @@ KeyPress KeyDecoder::take(size_t length) {
     press.key = Key::escape;
   } else if (press.bytes.starts_with(kMouseBegin)) {
     read_mouse(press);
+  } else if (press.bytes.size() > 1 && static_cast<unsigned char>(press.bytes[1]) >= 0x80) {
+    press.bytes.clear();  // readline has no such key, and would take it apart
   }
   return press;
 }
@@ -152,6 +178,7 @@ std::optional<KeyPress> KeyDecoder::next() {
     KeyPress press{Key::paste, buffer_.substr(kPasteBegin.size(), end - kPasteBegin.size())};
     buffer_.erase(0, end + kPasteEnd.size());
     paste_scanned_ = 0;
+    paste_goes_on_ = false;
     return press;
   }
   const auto is_bound = [&](size_t at) {
@@ -175,6 +202,7 @@ std::optional<KeyPress> KeyDecoder::give_up_waiting() {
   if (buffer_.size() == 1) return take(1);
   KeyPress press{in_paste() ? Key::paste : Key::text, std::move(buffer_)};
   if (press.key == Key::paste) press.bytes.erase(0, kPasteBegin.size());
+  paste_goes_on_ = press.key == Key::paste;
   buffer_.clear();
   paste_scanned_ = 0;
   return press;

@@ -28,11 +28,13 @@ class KeyDecoder {
  public:
   explicit KeyDecoder(Keymap keymap = {}) : keymap_(std::move(keymap)) {}
   const Keymap& keymap() const { return keymap_; }
-  void feed(std::string_view bytes) { buffer_ += bytes; }
+  void feed(std::string_view bytes);  // as they were read at a time; not empty
   std::optional<KeyPress> next();
 
   // Bytes that may begin an escape sequence are held back. If nothing follows them soon, they are keys of
-  // their own, and give_up_waiting() returns them. So is a paste up to its end, which may never come.
+  // their own, and give_up_waiting() returns them. So is a paste up to its end, which may never come; what
+  // comes behind is of that paste too, until its end, or a key alone, which a person presses: a line that
+  // stalled must not type what was to be pasted.
   bool waiting() const { return !buffer_.empty(); }
   bool in_paste() const;
   std::optional<KeyPress> give_up_waiting();
@@ -43,6 +45,7 @@ class KeyDecoder {
 
   Keymap keymap_;
   std::string buffer_;
+  bool paste_goes_on_ = false;                  // give_up_waiting() gave a paste whose end has not come
   size_t paste_scanned_ = 0;                    // so many bytes of buffer_ hold no end of the paste
   std::pair<int, int> button_down_ = {-1, -1};  // where the left button went down: column, row
 };

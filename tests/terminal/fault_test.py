@@ -338,9 +338,9 @@ class FaultTest(unittest.TestCase):
     def test_no_stored_text_reaches_the_clipboard_raw(self):
         """What is pasted elsewhere has nothing in it that the transcript has shown otherwise."""
         self.store_evil()
-        for term in ("xterm-256color", "dumb"):
-            with self.subTest(term=term):
-                t = self.start("--resume", "1", term=term, ready=rb"> $" if term == "dumb" else rb"ready")
+        for output in ("tui", "text"):
+            with self.subTest(output=output):
+                t = self.start("--resume", "1", "--output", output, ready=rb"> $" if output == "text" else rb"ready")
                 t.type("/copy answer\r")
                 t.wait(rb"\x1b\]52;c;[^\x07]*\x07")
                 copied = base64.b64decode(re.search(rb"\x1b\]52;c;([^\x07]*)\x07", t.output)[1]).decode()

@@ -123,12 +123,35 @@ TEST(Keys, APasteWithoutAnEndIsGivenUp) {
   EXPECT_EQ(half.bytes, "half a paste");
   EXPECT_FALSE(keys.waiting());
   EXPECT_FALSE(keys.give_up_waiting());
-  keys.feed("a\r\x1b[201~b\x1b[200~x\x1b[201~");
-  std::vector<std::pair<Key, std::string>> seen;
-  while (const auto key = keys.next()) seen.emplace_back(key->key, key->bytes);
   using P = std::pair<Key, std::string>;
-  EXPECT_THAT(seen,
-              ElementsAre(P{Key::text, "a"}, P{Key::enter, "\r"}, P{Key::text, "b"}, P{Key::paste, "x"}));
+  const auto seen = [&](std::initializer_list<const char*> reads) {
+    std::vector<P> found;
+    for (const char* bytes : reads) {
+      keys.feed(bytes);
+      while (const auto key = keys.next()) found.emplace_back(key->key, key->bytes);
+    }
+    return found;
+  };
+  // What comes late is pasted too, and sends nothing.
+  EXPECT_THAT(seen({"and the rest\r/quit\r\x1b[20", "1~b\x1b[200~x\x1b[201~"}),
+              ElementsAre(P{Key::paste, "and the rest\r/quit\r"}, P{Key::text, "b"}, P{Key::paste, "x"}));
+  // Where no end comes, a key that is pressed is a key, and so is what follows.
+  keys.feed("\x1b[200~half a paste");
+  EXPECT_FALSE(keys.next());
+  EXPECT_EQ(keys.give_up_waiting()->bytes, "half a paste");
+  EXPECT_THAT(seen({"\u00e4", "ab\r"}),
+              ElementsAre(P{Key::text, "\u00e4"}, P{Key::text, "ab"}, P{Key::enter, "\r"}));
+}
+
+TEST(Keys, AltAndACharacterThatIsNotAsciiIsNoHalfCharacter) {
+  KeyDecoder keys;
+  keys.feed("a\x1b\xc3");
+  EXPECT_EQ(keys.next()->bytes, "a");
+  EXPECT_FALSE(keys.next());
+  keys.feed("\xb6z");
+  std::string typed;
+  while (const auto key = keys.next()) typed += key->bytes;
+  EXPECT_EQ(typed, "z");
 }
 
 TEST(Keys, Names) {
