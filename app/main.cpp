@@ -76,11 +76,26 @@ KvFiles kv_files_for(const Options& options) {
   return options.is_private ? KvFiles() : kv_files(options.kv_cache);
 }
 
+// At its end no file has what the model has read: one of them may belong to what was deleted meanwhile, also
+// where that was broken off, and whatever the options say of new files.
+class ClearedKvFiles {
+ public:
+  explicit ClearedKvFiles(bool wanted) : wanted_(wanted) {}
+  ~ClearedKvFiles() {
+    if (wanted_) kv_files(0).clear();
+  }
+  ClearedKvFiles(const ClearedKvFiles&) = delete;
+  ClearedKvFiles& operator=(const ClearedKvFiles&) = delete;
+
+ private:
+  const bool wanted_;
+};
+
 // Removes what was in the trash for too long, with every trace of it. This happens at the end of a chat, when
 // nobody waits.
-void tidy(const Options& options, Store& store) {
+void tidy(Store& store) {
   try {
-    if (store.tidy()) kv_files_for(options).clear();  // one of the files may belong to what was removed
+    if (store.tidy()) kv_files(0).clear();  // one of the files may belong to what was removed
   } catch (const Error&) {
     // The end of a later chat tries again.
   }
@@ -237,7 +252,7 @@ int draw_chat(const Options& options, Input& input, const ChatSettings& settings
   });
   parting.unsaved = chat.close();
   if (!input.script) parting.way_back = way_back(options, chat.conversation(), *ground.store);
-  tidy(options, *ground.store);
+  tidy(*ground.store);
   return ended;
 }
 
@@ -257,7 +272,8 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   line.record_input = options.record_input;
   line.quiet = line.question && !options.verbose;
   const char* term = std::getenv("TERM");
-  line.dim = !wants_no_color(options) && term != nullptr && std::string_view(term) != "dumb";
+  line.obeys = term != nullptr && std::string_view(term) != "dumb";
+  line.dim = line.obeys && !wants_no_color(options);
   LineFrontEnd front(line, out, err);
   Ground ground(options);
   RunningChat running(options, ground, settings, front);
@@ -274,14 +290,32 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   const int code = with_recording(front, [&] { return run_line_loop(chat, loop, input, front, hooks); });
   if (const std::string left = chat.close(); !left.empty()) front.error(left);
   if (is_typed(input)) tell_way_back(way_back(options, chat.conversation(), *ground.store), err);
-  tidy(options, *ground.store);
+  tidy(*ground.store);
   return code;
 }
 
-int run_json(const Options& options, Input& input, const ChatSettings& settings, Output& out) {
+// What a chat is to read, and the settings it begins with.
+struct Asked {
+  Asked(const Options& options, Output& err)
+      : input(read_input(options, err)),
+        settings(settings_from(options, input.script ? script_settings() : interactive_settings())) {
+    settings.asks = is_typed(input);
+    settings.titles = settings.asks && options.titles;
+    settings.once = input.question && !options.keep;
+    settings.files = input.script || input.piped_lines ? script_rules(options) : named_rules(options);
+  }
+  Input input;
+  ChatSettings settings;
+};
+
+int run_json(const Options& options, Output& out, Output& err) {
   EventLoop loop;
   JsonFrontEnd front(out);
   try {
+    if (!options.record.empty()) throw Error(ErrorKind::usage, "--record wants --output text or tui");
+    Asked asked(options, err);
+    Input& input = asked.input;
+    const ChatSettings& settings = asked.settings;
     Ground ground(options);
     RunningChat running(options, ground, settings, front);
     Chat& chat = *running.chat;
@@ -293,7 +327,7 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
     const int code = run_line_loop(chat, loop, input, front, hooks);
     if (const std::string left = chat.close(); !left.empty()) front.error(left);
     front.exit(code);
-    tidy(options, *ground.store);
+    tidy(*ground.store);
     return code;
   } catch (const Error& error) {
     front.fatal(error.what(), exit_code_of(error.kind()));
@@ -303,16 +337,10 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
 }
 
 int run_chat(const Options& options, Output& out, Output& err) {
-  Input input = read_input(options, err);
-  ChatSettings settings = settings_from(options, input.script ? script_settings() : interactive_settings());
-  settings.asks = is_typed(input);
-  settings.titles = settings.asks && options.titles;
-  settings.once = input.question && !options.keep;
-  settings.files = input.script || input.piped_lines ? script_rules(options) : named_rules(options);
-  if (options.output == OutputForm::jsonl) {
-    if (!options.record.empty()) throw Error(ErrorKind::usage, "--record wants --output text or tui");
-    return run_json(options, input, settings, out);
-  }
+  if (options.output == OutputForm::jsonl) return run_json(options, out, err);
+  Asked asked(options, err);
+  Input& input = asked.input;
+  const ChatSettings& settings = asked.settings;
   if (options.output == OutputForm::tui && input.question) {
     throw Error(ErrorKind::usage, "--output tui wants a terminal to type in, or a script");
   }
@@ -343,10 +371,11 @@ int run_on_store(const Options& options, Store& store, Output& out, Output& err)
     case Mode::import_chat:
       tool_import(store, options, out);
       break;
-    case Mode::delete_chat:
+    case Mode::delete_chat: {
+      const ClearedKvFiles cleared(options.now);
       tool_delete(store, options, out);
-      if (options.now) kv_files_for(options).clear();  // one of the files may belong to what was deleted
       break;
+    }
     case Mode::undelete_chat:
       tool_undelete(store, *options.conversation, out);
       break;
@@ -390,6 +419,8 @@ int run(const Options& options, Output& out, Output& err) {
     case Mode::undelete_chat:
       return run_on_store(options, *Store::open_existing(options.db), out, err);
     case Mode::import_chat:
+      if (options.is_private)
+        throw Error(ErrorKind::usage, "import: what is imported is stored, and --private stores nothing");
       return run_on_store(options, *Store::open(options.db), out, err);
     case Mode::info:
       tool_info(options, out);
@@ -452,7 +483,11 @@ int main(int argc, char** argv) {
   bitnet::Output out(STDOUT_FILENO);
   bitnet::Output err(STDERR_FILENO);
   const auto report = [&err](const char* what) {
-    err.write(bitnet::make_safe(fmt::format("bitnet-chat: {}\n", what)));
+    try {
+      err.write(bitnet::make_safe(fmt::format("bitnet-chat: {}\n", what)));
+    } catch (const bitnet::Error&) {
+      // Where nobody can be told, the exit code says it.
+    }
   };
   try {
     return bitnet::run(bitnet::parse_options(argc, argv, bitnet::default_config_path()), out, err);

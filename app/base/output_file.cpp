@@ -67,12 +67,15 @@ int open_folder(const std::string& path, const fs::path& target, const std::stri
   return at;
 }
 
-// Opens a pipe or a terminal, in which nothing can be overwritten. -1: `target` is neither.
+// Opens a pipe or a terminal, in which nothing can be overwritten. -1: `target` is neither, or a link that
+// somebody may have put there, and not one of the system's, as /dev/stdout is.
 int open_stream(const std::string& path, const std::string& target) {
   const auto is_stream = [](const struct stat& about) {
     return S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode);
   };
   struct stat about {};
+  if (lstat(target.c_str(), &about) != 0 || (S_ISLNK(about.st_mode) && !target.starts_with("/dev/")))
+    return -1;
   if (stat(target.c_str(), &about) != 0 || !is_stream(about)) return -1;
   // A pipe that nobody reads is refused instead of waited for.
   const int fd = open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -114,6 +117,13 @@ WriteRules rules_for_script(bool overwrite) {
   const fs::path folder = problem ? here : fs::canonical(here, problem);
   if (problem) throw Error(ErrorKind::runtime, fmt::format("the current folder: {}", problem.message()));
   return {overwrite, folder, "--force lets a script overwrite it"};
+}
+
+bool is_terminal(const std::string& path) {
+  const int fd = open(expand_home(path).c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  const bool yes = fd >= 0 && isatty(fd) == 1;
+  if (fd >= 0) close(fd);
+  return yes;
 }
 
 OutputFile::OutputFile(const std::string& path, const WriteRules& rules) : path_(path) {

@@ -25,8 +25,8 @@ WriteRules rules_for_script(bool overwrite);
 
 class OutputFile {
  public:
-  // "~/" is the home folder. If `path` is a pipe or a terminal, it is written into. Throws Error(runtime)
-  // that names the file and what can be done.
+  // "~/" is the home folder. If `path` is a pipe or a terminal, it is written into, but through a link only
+  // those of /dev are. Throws Error(runtime) that names the file and what can be done.
   OutputFile(const std::string& path, const WriteRules& rules);
   // Of what was neither finished nor discarded nothing stays where it was to replace a file.
   ~OutputFile();
@@ -52,6 +52,9 @@ class OutputFile {
   bool failed_ = false;
   int reason_ = 0;  // errno of the first failure
 };
+
+// Whether OutputFile would write into a terminal.
+bool is_terminal(const std::string& path);
 
 // Writes a whole file. If it cannot be written to its end, no part of it stays.
 void write_file(const std::string& path, std::string_view bytes, const WriteRules& rules);

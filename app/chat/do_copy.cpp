@@ -8,6 +8,7 @@
 
 #include "app/base/counted.h"
 #include "app/text/markdown_lines.h"
+#include "app/text/text_file.h"
 #include "app/text/thinking.h"
 #include "do.h"
 #include "refuse.h"
@@ -126,7 +127,7 @@ void do_save(ChatParts& chat, std::string_view arguments) {
   if (said.blocks.empty()) refuse("there is no code block to save yet");
   const size_t number = block_number("/save", which, said.blocks.size());
   const std::string& text = said.blocks[number - 1].text;
-  write_file(file.name, text, rules_for(chat, file));
+  write_text_file(file.name, text, rules_for(chat, file));
   chat.front_end().command_output(
       "save", fmt::format("Code block {}, {}, is in {} now.", number,
                           counted(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), "line"),

@@ -7,6 +7,7 @@
 #include "app/base/counted.h"
 #include "app/base/places.h"
 #include "app/store/exchange.h"
+#include "app/text/text_file.h"
 #include "arguments.h"
 #include "do.h"
 #include "refuse.h"
@@ -32,7 +33,7 @@ void do_export(ChatParts& chat, std::string_view arguments) {
   if (file.name.empty()) {
     chat.front_end().command_output("export", text);
   } else {
-    write_file(file.name, text, rules_for(chat, file));
+    write_text_file(file.name, text, rules_for(chat, file));
     chat.front_end().command_output("export", fmt::format("{} {} in {} now.", counted(count, "message"),
                                                           count == 1 ? "is" : "are", file.name));
   }

@@ -114,11 +114,19 @@ std::string list_text(Store& store, int64_t current, bool archived) {
 
 std::string search_text(Store& store, std::string_view words) {
   std::string text;
-  for (const SearchHit& hit : store.search(words, kFound)) {
+  std::vector<SearchHit> hits = store.search(words, kFound + 1);
+  const bool has_more = hits.size() > kFound;
+  if (has_more) hits.pop_back();
+  for (const SearchHit& hit : hits) {
     text += fmt::format("{:>6}  {}{}, message {}\n        {} {}\n", hit.conversation, one_line(hit.title),
                         hit.archived ? " (archived)" : "", hit.number, hit.from_user ? "›" : " ",
                         marked_line(hit.snippet));
   }
+  if (has_more)
+    text += fmt::format(
+        "There are more than these {}; another word beside them makes them fewer, and 'bitnet-chat search "
+        "--json' has them all.\n",
+        kFound);
   return text;
 }
 

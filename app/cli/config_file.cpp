@@ -128,7 +128,8 @@ std::string default_config_path() {
 
 void read_config(const std::string& path, bool required, Options& options) {
   std::error_code unknown;
-  if (path.empty() || (!required && !fs::exists(path, unknown) && !unknown)) return;
+  if (path.empty() || (!required && fs::symlink_status(path, unknown).type() == fs::file_type::not_found))
+    return;
   const std::string text = read_text(path);
   const fs::path folder = fs::absolute(path).parent_path();
   std::map<const OptionRow*, size_t> seen;

@@ -52,6 +52,14 @@ bool takes_next_word(const ToolRow* tool, const std::string& word) {
   return false;
 }
 
+// CLI11 takes "--now=" for "--now": a script meant to say so only where its variable is set.
+void refuse_empty_flag(const ToolRow* tool, const std::string& word) {
+  if (!word.starts_with("--") || !word.ends_with('=')) return;
+  const std::string flag = word.substr(0, word.size() - 1);
+  if (const OptionRow* row = row_of_flag(tool, flag); row != nullptr && *row->value == '\0')
+    throw Error(ErrorKind::usage, fmt::format("{}: wanted {} alone, or on or off behind the =", word, flag));
+}
+
 // A word after "--" is neither an option nor a command, whatever it looks like. CLI11 forgets that once a
 // command has its words, so each such word gets this mark, which is taken off where the word is read. So do a
 // "--" that is the value of an option, and "++", with which CLI11 would end the command.
@@ -69,6 +77,7 @@ std::vector<std::string> mark_words(int argc, const char* const* argv) {
       continue;
     }
     if (tool == nullptr && !is_value && !only_words) tool = find_tool(word);
+    if (!is_value && !only_words) refuse_empty_flag(tool, word);
     const bool has_mark = only_words || word == "--" || word == "++";
     is_value = !only_words && !is_value && takes_next_word(tool, word);
     if (has_mark) word.insert(0, 1, kIsWord);

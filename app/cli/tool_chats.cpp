@@ -11,6 +11,7 @@
 #include "app/chat/listing.h"
 #include "app/store/exchange.h"
 #include "app/store/message_tree.h"
+#include "app/text/text_file.h"
 #include "app/text/thinking.h"
 #include "engine/error.h"
 #include "safe_output.h"
@@ -22,7 +23,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int64_t kListed = 1'000'000;
-constexpr int64_t kFound = 1000;
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::runtime, why); }
 
@@ -92,7 +92,7 @@ void tool_list(Store& store, const Options& options, Output& out) {
 // Where a program asks, finding nothing is an empty list too.
 int search_as_json(Store& store, const Options& options, Output& out) {
   ordered_json list = ordered_json::array();
-  for (const SearchHit& hit : store.search(options.words, kFound))
+  for (const SearchHit& hit : store.search(options.words, kListed))
     list.push_back({{"conversation", hit.conversation},
                     {"title", hit.title},
                     {"archived", hit.archived},
@@ -163,7 +163,7 @@ void tool_export(Store& store, const Options& options, Output& out, Output& err)
   if (options.out.empty() || options.out == "-") {
     print_safe(out, text);
   } else {
-    write_file(options.out, text, {.overwrite = options.force});
+    write_text_file(options.out, text, {.overwrite = options.force});
   }
 }
 

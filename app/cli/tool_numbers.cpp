@@ -54,12 +54,13 @@ ordered_json likeliest(std::span<const float> logits, uint32_t n, const Tokenize
 }
 
 void check_tokens(const Options& options, const ModelInfo& info) {
+  const char* given = options.question ? "--prompt" : "--tokens";
   for (const int32_t id : options.tokens)
     if (static_cast<uint32_t>(id) >= info.n_vocab)
       throw Error(ErrorKind::usage,
-                  fmt::format("--tokens: {} is past the vocabulary of {} tokens", id, info.n_vocab));
+                  fmt::format("{}: {} is past the vocabulary of {} tokens", given, id, info.n_vocab));
   if (options.tokens.size() > info.n_ctx_train)
-    throw Error(ErrorKind::usage, fmt::format("--tokens: {} tokens, the model's context holds {}",
+    throw Error(ErrorKind::usage, fmt::format("{}: {} tokens, the model's context holds {}", given,
                                               options.tokens.size(), info.n_ctx_train));
 }
 

@@ -58,6 +58,9 @@ Plan make_plan(const Options& options) {
   const auto file = open_model(find_model(options.model, options.model_folders));
   Plan plan;
   plan.model = read_model_info(*file, options.activation);
+  if (options.ctx > plan.model.n_ctx_train)
+    throw Error(ErrorKind::usage, fmt::format("--ctx {}: the model was trained for {} tokens of context",
+                                              options.ctx, plan.model.n_ctx_train));
   const EngineOptions engine = engine_options(options);
   plan.n_ctx = options.ctx == 0 ? usual_context(plan.model) : options.ctx;
   plan.memory = plan_memory(*file, plan.n_ctx);

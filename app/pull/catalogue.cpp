@@ -170,7 +170,7 @@ std::string begun_file(const ModelName& name) {
   const fs::path place = place_of(name);
   if (!name.file.empty() || !name.url.empty())
     return fs::is_regular_file(place.string() + std::string(kPart), none) ? place.string() : "";
-  for (fs::directory_iterator at(place, none), end; !none && at != end; at.increment(none)) {
+  for (fs::recursive_directory_iterator at(place, none), end; !none && at != end; at.increment(none)) {
     std::string path = at->path();
     std::error_code gone;
     if (!path.ends_with(kPart) || !at->is_regular_file(gone)) continue;

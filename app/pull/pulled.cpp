@@ -12,6 +12,7 @@
 
 #include "app/base/descriptor.h"
 #include "app/base/places.h"
+#include "app/base/sha256.h"
 #include "engine/error.h"
 #include "engine/lower.h"
 
@@ -21,10 +22,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostListed = 1000;
+constexpr size_t kMostParts = 32;    // of a path
+constexpr size_t kMostOfPart = 200;  // bytes
 constexpr const char* kUsualHub = "https://huggingface.co";
 
 bool is_part(std::string_view part) {
-  return !part.empty() && part.size() <= 200 && part != "." && part != ".." &&
+  return !part.empty() && part.size() <= kMostOfPart && part != "." && part != ".." &&
          std::all_of(part.begin(), part.end(), [](unsigned char c) {
            return c < 128 && (std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-');
          });
@@ -41,7 +44,8 @@ std::vector<std::string> split_path(std::string_view path) {
 }
 
 std::optional<ModelName> parse_parts(const std::vector<std::string>& parts) {
-  if (parts.size() < 2 || !std::all_of(parts.begin(), parts.end(), is_part)) return std::nullopt;
+  if (parts.size() < 2 || parts.size() > kMostParts || !std::all_of(parts.begin(), parts.end(), is_part))
+    return std::nullopt;
   ModelName name;
   name.owner = parts[0];
   name.repo = parts[1];
@@ -89,6 +93,7 @@ std::optional<ModelName> parse_model_name(std::string_view text) {
   const size_t path = name.url.find('/', host);
   const bool has_file = path != std::string::npos && path + 1 < name.url.size() && name.url[path + 1] != '?';
   if (path == host || !has_file) return std::nullopt;
+  if (split_path(name.url).size() > kMostParts) return std::nullopt;
   return name;
 }
 
@@ -96,18 +101,29 @@ fs::path place_of(const ModelName& name) {
   if (name.url.empty()) return models_folder() / "hub" / name.owner / name.repo / name.file;
   const size_t host = name.url.find("://") + 3;
   std::string_view path = std::string_view(name.url).substr(host);
+  bool is_whole = path.find('?') == std::string_view::npos;
   path = path.substr(0, path.find('?'));
   if (const size_t at = path.substr(0, path.find('/')).rfind('@'); at != std::string_view::npos) {
     path = path.substr(at + 1);  // a password is no part of a file's name
   }
   fs::path place = models_folder() / "url";
+  bool is_host = true;
   for (std::string part : split_path(path)) {
+    const std::string before = part;
     for (char& c : part) {
       if (!is_part(std::string_view(&c, 1)) && c != '.') c = '_';
     }
     if (part == "." || part == "..") part = "_";
-    if (!part.empty()) place /= part.substr(0, 200);
+    part.resize(std::min(part.size(), kMostOfPart));
+    is_whole &= is_host || part == before;
+    is_host = false;
+    if (!part.empty()) place /= part;
   }
+  // Addresses that differ in what a name of a file cannot have are told apart by their hash.
+  constexpr size_t kDigits = 12;
+  if (!is_whole)
+    place.replace_filename(place.stem().string() + "-" + sha256_of(name.url).substr(0, kDigits) +
+                           place.extension().string());
   return place;
 }
 

@@ -38,8 +38,12 @@ std::string make_file(const std::string& path) {
   const std::string key = new_key();
   const Descriptor out{open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)};
   const std::string line = key + "\n";
-  if (out.fd < 0 || write(out.fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    refuse_key(path, fmt::format("it cannot be made: {}", std::strerror(errno)));
+  if (out.fd < 0) refuse_key(path, fmt::format("it cannot be made: {}", std::strerror(errno)));
+  if (write(out.fd, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    const int reason = errno;
+    unlink(path.c_str());
+    refuse_key(path, fmt::format("it cannot be written: {}", std::strerror(reason)));
+  }
   return key;
 }
 
@@ -63,7 +67,8 @@ std::string key_from_file(const std::string& path) {
   struct stat status {};
   if (in.fd < 0 || fstat(in.fd, &status) != 0) refuse_key(path, std::strerror(errno));
   if (!S_ISREG(status.st_mode)) refuse_key(path, "it is no regular file");
-  if (status.st_uid != geteuid() || (status.st_mode & 077) != 0)
+  if (status.st_uid != geteuid()) refuse_key(path, "it belongs to somebody else, who may read it");
+  if ((status.st_mode & 077) != 0)
     refuse_key(path, "others may read it; 'chmod 600' it, and give it a new key if they may have");
   char bytes[kMost + 2];
   const ssize_t n = read(in.fd, bytes, sizeof bytes);

@@ -119,7 +119,7 @@ class Store {
   // beside other readers.
   std::string scrub();
   // Purges what was in the trash for too long, and does what is left to do. Returns whether something was
-  // purged.
+  // purged, now or before it was left.
   bool tidy();
 
   // The message is on the disk when the call returns, and becomes the leaf.

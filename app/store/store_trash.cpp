@@ -132,9 +132,10 @@ bool Store::tidy() {
     while (query.step()) ids.push_back(query.integer(0));
   }
   for (const int64_t id : ids) purge(id);
+  const bool was_left = unfinished(kScrub).has_value();  // by a program that ended meanwhile
   scrub();
   remove_backups(expired);  // they may hold words of what was deleted before they were made
-  return !ids.empty();
+  return !ids.empty() || was_left;
 }
 
 }  // namespace bitnet

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "app/base/descriptor.h"
+#include "app/base/output_file.h"
 #include "app/base/places.h"
 #include "engine/error.h"
 #include "text_safe.h"
@@ -42,6 +44,11 @@ std::string read_descriptor(int fd, const std::string& name, size_t most_bytes) 
   while (true) {
     const ssize_t n = read(fd, bytes, sizeof bytes);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {  // who made the pipe does not wait for it; we do
+      pollfd pipe{fd, POLLIN, 0};
+      poll(&pipe, 1, -1);
+      continue;
+    }
     if (n < 0) refuse(name, fmt::format("cannot be read: {}", std::strerror(errno)));
     if (n == 0) return text;
     text.append(bytes, static_cast<size_t>(n));
@@ -83,6 +90,10 @@ std::string read_text_file(const std::string& path, size_t most_bytes) {
   }
   lines.erase(lines.find_last_not_of(" \t\n") + 1);
   return lines;
+}
+
+void write_text_file(const std::string& path, std::string_view text, const WriteRules& rules) {
+  write_file(path, is_terminal(path) ? make_safe(text) : text, rules);
 }
 
 }  // namespace bitnet

@@ -1,4 +1,4 @@
-// Reads files that a person names, within bounds.
+// Reads files that a person names, within bounds, and writes text to them.
 //
 // Thread rule: free functions; safe anywhere. They read only regular files, and /dev/null as an empty one, so
 // they never wait on a named pipe or read a device.
@@ -6,8 +6,11 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace bitnet {
+
+struct WriteRules;  // app/base/output_file.h
 
 // The limit for a prompt, a template, a script, keys and settings. A longer file is a mistake or an attack.
 inline constexpr size_t kMostNamedBytes = size_t{16} << 20;
@@ -27,5 +30,8 @@ std::string read_standard_input(size_t most_bytes = kMostNamedBytes);
 // Returns the whole file as UTF-8 without a byte order mark, with \n as line ends and without white space at
 // the end of the text. "~/" is the home folder. Throws as read_file does, and if the file is not UTF-8 text.
 std::string read_text_file(const std::string& path, size_t most_bytes);
+
+// write_file() of text from the model or another person: a terminal gets it made safe.
+void write_text_file(const std::string& path, std::string_view text, const WriteRules& rules);
 
 }  // namespace bitnet

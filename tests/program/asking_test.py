@@ -120,6 +120,32 @@ class Asking(unittest.TestCase):
             with open(os.path.join(FOLDER, output)) as shot:
                 self.assertIn(key, shot.read())
 
+    def test_the_exit_code_is_there_where_nobody_can_be_told(self):
+        for arguments, code in ((("show", "99"), 1), (("--nope",), 2), (("info", "nope.gguf"), 4), (("list", "--nope"), 2)):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=full, env=environment(), cwd=FOLDER)
+            self.assertEqual(done.returncode, code, arguments)
+
+    def test_json_lines_end_with_an_exit_whatever_is_wrong(self):
+        question = ("-p", "Hello!")
+        for wrong in ((*question, "--persona", "nope"), (*question, "--system", "@nofile"), ("--script", "nofile"),
+                      (*question, "--device", "nope")):
+            said = objects(*wrong)
+            self.assertEqual([event["type"] for event in said[-2:]], ["error", "exit"], wrong)
+            self.assertEqual(said[-1]["code"], said[-2]["code"])
+
+    def test_standard_input_that_does_not_wait_is_waited_for(self):
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        asked = subprocess.Popen([PROGRAM, *ASK], stdin=reading, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 env=environment(), cwd=FOLDER)
+        os.close(reading)
+        with open(writing, "w") as pipe:
+            pipe.write("Hello")
+        out, err = asked.communicate(timeout=120)
+        self.assertEqual((asked.returncode, err), (0, b"[length]\n"))
+        self.assertTrue(out.strip())
+
     def test_json_lines_name_the_conversation(self):
         found = objects("-p", "Hello!")
         ids = [(o["type"], o["conversation"]) for o in found if "conversation" in o]

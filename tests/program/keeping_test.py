@@ -105,6 +105,52 @@ class Keeping(ProgramCase):
         self.assertEqual(run(TALKING, "--private", "-p", "Hello!")[0], 0)
         self.assertFalse(os.path.exists(DATABASE))
 
+    def test_private_takes_no_import(self):
+        run(TALKING, "--device", "cpu", "-n", "2", "-p", "Hello!")
+        with open(os.path.join(FOLDER, "chat.json"), "w") as file:
+            file.write(run("export", "1", "--format", "json")[1])
+        code, out, err = run("--private", "import", os.path.join(FOLDER, "chat.json"))
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("--private stores nothing", err)
+        self.assertEqual(run("list", "--all")[1].count("Hello!"), 1)
+
+    def test_what_is_deleted_for_good_is_nowhere_whatever_else_is_said(self):
+        kept = os.path.join(FOLDER, "cache/bitnet-chat/kv")
+        config = os.path.join(FOLDER, "config/bitnet-chat")
+        os.makedirs(config, exist_ok=True)
+        for how in ("private", "full"):
+            with self.subTest(how=how):
+                run(TALKING, "--device", "cpu", "-n", "2", "-p", "Tell me of whales, " * 9, "--keep")
+                run(TALKING, "--device", "cpu", "-n", "2", "-c", "-p", "And of foxes, " * 9)
+                self.assertTrue(os.listdir(kept))
+                with open(os.path.join(kept, "left.kv.part"), "w") as file:
+                    file.write("of a program that was killed")
+                number = json.loads(run("list", "--json", "--all")[1])[0]["id"]
+                if how == "private":
+                    with open(os.path.join(config, "config"), "w") as file:
+                        file.write("private = on\n")
+                    self.assertEqual(run("delete", str(number), "--now")[0], 0)
+                    os.remove(os.path.join(config, "config"))
+                else:
+                    with open("/dev/full", "w") as full:
+                        subprocess.run([PROGRAM, "delete", str(number), "--now"], stdout=full, stderr=subprocess.DEVNULL, env=environment())
+                self.assertEqual(os.listdir(kept), [])
+
+    def test_a_flag_with_an_empty_value_is_none(self):
+        run(TALKING, "--device", "cpu", "-n", "2", "-p", "Hello!")
+        code, _, err = run("delete", "1", "--now=")
+        self.assertEqual(code, 2)
+        self.assertIn("--now=: wanted --now alone", err)
+        self.assertEqual(run("delete", "1", "--now=off")[0], 0)
+        self.assertEqual(run("undelete", "1")[0], 0)
+
+    def test_a_search_says_that_there_is_more(self):
+        messages = [{"role": role, "content": "a zebra"} for _ in range(600) for role in ("user", "assistant")]
+        run("import", "-", text=json.dumps({"messages": messages}))
+        self.assertEqual(len(json.loads(run("search", "--json", "zebra")[1])), 1200)
+        self.assertTrue(run("search", "zebra")[1].endswith("There are more than these 50; another word beside them makes them fewer, "
+                                                          "and 'bitnet-chat search --json' has them all.\n"))
+
     def test_private_from_here_on(self):
         self.script("Hello there!", "@wait idle", "/private", "My secret is a whale.", "@wait idle", "/title whale",
                     "/private off", "/list")

@@ -217,8 +217,19 @@ class Pull(unittest.TestCase):
     def test_an_address(self):
         result = self.pull(f"{self.other.url}/some/model.gguf?x=1")
         host = self.other.url[len("http://"):].replace(":", "_")
-        self.assert_pulled(result, f"{KEPT}/url/{host}/some/model.gguf")
+        place = result[1].strip()
+        self.assertRegex(place, rf"^{re.escape(KEPT)}/url/{host}/some/model-[0-9a-f]{{12}}\.gguf$")
+        self.assert_pulled(result, place)
         self.assertIn("none was published", result[2])
+        again = self.pull(f"{self.other.url}/some/model.gguf?x=1")
+        self.assert_pulled(again, place)
+        self.assertIn("is here already", again[2])
+        # What differs in what a file's name cannot have is another file.
+        others = {place}
+        for other in ("/some/model.gguf?x=2", "/some/mod%20el.gguf", "/some/mod_20el.gguf", "/some/model.gguf"):
+            others.add(self.pull(self.other.url + other)[1].strip())
+        self.assertEqual(len(others), 5, others)
+        self.assertIn(f"{KEPT}/url/{host}/some/model.gguf", others)
         self.assert_pulled(self.pull(f"{self.server.url}/{REPO}/blob/main/{FILE}"))
 
     def test_names_that_are_none(self):

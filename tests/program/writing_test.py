@@ -78,6 +78,19 @@ class Writing(unittest.TestCase):
                 self.assertEqual(self.mode("old"), 0o640)
                 os.unlink(os.path.join(WORK, "new"))
 
+    def test_a_link_that_leads_to_a_pipe_is_a_link(self):
+        run(MODEL, "--device", "cpu", "-n", "2", "-p", "Hello!")
+        os.mkfifo(os.path.join(WORK, "pipe"))
+        os.symlink("pipe", os.path.join(WORK, "link"))
+        reader = os.open(os.path.join(WORK, "pipe"), os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        code, _, err = run("export", "1", "--out", "link")
+        self.assertEqual(code, 1)
+        self.assertIn("as a symbolic link", err)
+        self.assertEqual(run("export", "1", "--out", "pipe")[0], 0)
+        self.assertIn(b"Hello!", os.read(reader, 65536))
+        self.assertIn("Hello!", run("export", "1", "--out", "/dev/stdout")[1])
+
     def test_a_script_writes_only_below_its_folder(self):
         outside = os.path.join(FOLDER, "outside")
         os.symlink(FOLDER, WORK + "/up")
