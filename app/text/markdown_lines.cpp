@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "text_safe.h"
+
 namespace bitnet {
 namespace {
 
@@ -123,10 +125,16 @@ bool is_heading(std::string_view text) {
 }
 
 std::string_view without_line_end(std::string_view line) {
-  while (line.ends_with('\r')) line.remove_suffix(1);
-  while (line.ends_with("␍"))
-    line.remove_suffix(std::string_view("␍").size());  // a safe text has this for \r
-  return line;
+  constexpr std::string_view kReturnSign = "␍";  // a safe text has this for \r
+  for (;;) {
+    if (line.ends_with('\r')) {
+      line.remove_suffix(1);
+    } else if (line.ends_with(kReturnSign)) {
+      line.remove_suffix(kReturnSign.size());
+    } else {
+      return line;
+    }
+  }
 }
 
 // Reads one line from the left: its quote marks, its indent, the markers of lists, and then its content.
@@ -183,6 +191,7 @@ class LineReader {
       return true;
     }
     shape_.kind = LineKind::code;
+    shape_.fenced = true;
     for (int i = 0; i < state_.fence_indent && at_ < line_.size() && line_[at_] == ' '; ++i) ++at_;
     shape_.skip = at_;
     shape_.first += "│ ";
@@ -268,7 +277,7 @@ class LineReader {
     if (!shape_.joins) {
       leave_items();
       state_.bytes = 0;
-      state_.piped = piped;
+      state_.piped = piped && text().size() <= kLongestStyledLine;  // no table begins with a very long line
       if (!went_on && take_indented_code()) return;
     }
     state_.bytes += line_.size() + 1;
@@ -297,22 +306,29 @@ class LineReader {
 
 LineShape read_line(std::string_view line, MarkdownState& state) { return LineReader(line, state).read(); }
 
+std::string_view without_blanks_before(std::string_view answer) {
+  answer.remove_prefix(std::min(answer.find_first_not_of(" \n"), answer.size()));
+  return answer;
+}
+
 std::vector<CodeBlock> code_blocks(std::string_view message) {
+  message = without_blanks_before(message);
   std::vector<CodeBlock> blocks;
   MarkdownState state;
-  bool inside = false;
   for (size_t at = 0; at < message.size();) {
     const size_t end = std::min(message.find('\n', at), message.size());
     const std::string_view line = message.substr(at, end - at);
-    const LineShape shape = read_line(line, state);
-    const std::string_view content = line.substr(shape.skip, shape.end - shape.skip);
+    // The screen reads the safe text, and how long a line is decides what the next one is. What is skipped is
+    // ASCII that is safe as it is, so the content begins at the same byte of both.
+    const LineShape shape = read_line(make_safe(line), state);
+    const std::string_view whole = without_line_end(line);
+    const std::string_view content = whole.substr(std::min(shape.skip, whole.size()));
     if (shape.kind == LineKind::fence) {
       const size_t from = std::min(content.find_first_not_of(' '), content.size());
       blocks.push_back({std::string(content.substr(from, content.find(' ', from) - from)), ""});
-    } else if (shape.kind == LineKind::code && inside) {
+    } else if (shape.fenced) {
       blocks.back().text += std::string(content) + "\n";
     }
-    inside = state.fence != 0;
     at = end + 1;
   }
   return blocks;

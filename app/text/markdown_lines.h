@@ -43,6 +43,7 @@ struct LineShape {
   size_t skip = 0;     // bytes before the content
   size_t end = 0;      // where the content ends
   bool quoted = false;
+  bool fenced = false;  // it is a line of code of a fenced block
   std::string first;  // shown before its first row, such as a bullet
   std::string rest;   // shown before its other rows
 };
@@ -51,7 +52,12 @@ struct LineShape {
 // (text_safe.h) or the raw text of a message.
 LineShape read_line(std::string_view line, MarkdownState& state);
 
-// A fenced block of a message as /copy copies it, without the fences and their indent.
+// Returns an answer without the blanks and line ends before it, which are not shown. What is behind them
+// begins at the first column.
+std::string_view without_blanks_before(std::string_view answer);
+
+// A fenced block of a message as /copy copies it, without the fences and their indent. The blocks are those
+// that the screen numbers, in that order; the text is as the model wrote it, not safe.
 struct CodeBlock {
   std::string language;
   std::string text;

@@ -90,13 +90,11 @@ void MarkdownFlow::take_line(const Target& to, size_t begin, size_t end) {
       block_.clear();
     }
     block_.push_back({begin + shape.skip, begin + shape.end});
-    // A very long line is a block of its own, and no table begins with it: what put_tail() has begun of it is
-    // finished here, once.
+    // A very long line is a block of its own: what put_tail() has begun of it is finished here, once.
     if (!shape.joins && shape.end - shape.skip > kLongestStyledLine) {
       put_block(to, false);
       block_.clear();
       settled_ = to.rows.size();
-      state_.piped = false;
     }
     return;
   }
@@ -261,7 +259,7 @@ void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t beg
         const std::vector<Piece> plain{{content, {Tone::code}, at}};
         put_pieces(to, shape, colors_ ? colors_->line(content, at, growing) : plain, false, true);
       }
-      number_code(to, before);
+      if (shape.fenced) number_code(to, before);
       return;
     default:
       put_pieces(to, shape, {{"", {}, at}}, true, true);

@@ -168,7 +168,7 @@ void TranscriptView::begin_answer() {
 void TranscriptView::append_answer(std::string_view text) {
   if (growing_ == kNone) begin_answer();
   Block& block = blocks_[growing_];
-  if (block.empty()) text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+  if (block.empty()) text = without_blanks_before(text);
   if (!text.empty()) end_thought();
   block.raw += text;
   change(growing_);

