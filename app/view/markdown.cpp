@@ -123,8 +123,10 @@ void MarkdownFlow::put_tail(const Target& to) {
   const bool resumed = block_.size() == 1 && block_[0].begin == content.begin;
   if (!resumed) {
     std::string head = table_head_;
+    std::vector<int> widths = table_widths_;
     put_block(to, false);
     table_head_ = std::move(head);
+    table_widths_ = std::move(widths);
   }
   if (shape.kind != LineKind::text) {
     if (line.size() > kLongestStyledLine && !block_.empty()) {
@@ -194,9 +196,14 @@ void MarkdownFlow::put_table(const Target& to, const StyledBlock& table, std::st
                              bool growing) {
   const Span lead = clipped(kMargin + shape_.rest, to.columns);
   const bool goes_on = !table_head_.empty();
-  if (!goes_on) table_widths_ = table_columns(table, to.columns - columns_of(lead.text));
-  lay_out_table(table, goes_on ? 1 : 0, table_widths_, lead, to.columns, block_[0].begin, to.rows);
-  if (growing || goes_on || block_.size() < 2) return;
+  // A row may have more cells than any row that is settled.
+  const bool fits = table_widths_.empty() || table.align.size() <= table_widths_.size();
+  const std::vector<int> widths =
+      goes_on && fits ? table_widths_ : table_columns(table, to.columns - columns_of(lead.text));
+  lay_out_table(table, goes_on ? 1 : 0, widths, lead, to.columns, block_[0].begin, to.rows);
+  if (growing) return;
+  table_widths_ = widths;
+  if (goes_on || block_.size() < 2) return;
   table_head_ = head;
   if (!table_head_.ends_with('\n')) table_head_ += '\n';
 }

@@ -1,13 +1,14 @@
 #include "spans.h"
 
 #include <md4c.h>
-#include <utf8proc.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 
+#include "app/text/markdown_lines.h"
 #include "app/text/text_safe.h"
+#include "stand_ins.h"
 
 namespace bitnet {
 namespace {
@@ -32,86 +33,6 @@ std::string utf8_of(uint32_t c) {
     out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
     out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
     out += static_cast<char>(0x80 | (c & 0x3F));
-  }
-  return out;
-}
-
-// Stands for an asterisk that is not a mark while md4c parses. Safe text has no control characters, so this
-// one is free.
-constexpr char kAsterisk = '\x1a';
-
-std::string with_asterisks(std::string_view text) {
-  std::string out(text);
-  std::replace(out.begin(), out.end(), kAsterisk, '*');
-  return out;
-}
-
-// Returns whether a factor of a product may end with the last character of `text`: a letter or digit of a
-// script that puts spaces between words, or a closing bracket. Chinese and Japanese set emphasis without
-// spaces.
-bool ends_factor(std::string_view text) {
-  size_t at = text.size();
-  while (at > 0 && (static_cast<unsigned char>(text[--at]) & 0xC0) == 0x80) {
-  }
-  const std::string_view last = text.substr(at);
-  if (last == ")" || last == "]" || last == "}") return true;
-  utf8proc_int32_t c = 0;
-  const auto size = static_cast<utf8proc_ssize_t>(last.size());
-  if (utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(last.data()), size, &c) <= 0) return false;
-  const utf8proc_category_t category = utf8proc_category(c);
-  const bool in_word = (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) ||
-                       (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO);
-  return in_word && utf8proc_charwidth(c) == 1;
-}
-
-// Returns where the code span that begins at `at` ends, or the end of its opening marks if nothing closes it.
-size_t behind_code(std::string_view text, size_t at) {
-  const size_t begin = std::min(text.find_first_not_of('`', at), text.size());
-  for (size_t close = begin; (close = text.find('`', close)) != std::string_view::npos;) {
-    const size_t end = std::min(text.find_first_not_of('`', close), text.size());
-    if (end - close == begin - at) return end;
-    close = end;
-  }
-  return begin;
-}
-
-// Removes the emphasis that `run` asterisks close from `open`, which has the lengths of what is open. Returns
-// false if they close nothing.
-bool close_emphasis(std::vector<size_t>& open, size_t run) {
-  for (size_t i = open.size(); i > 0; --i) {
-    if (open[i - 1] != run && open[i - 1] != 3) continue;
-    open[i - 1] -= std::min(run, open[i - 1]);
-    open.resize(open[i - 1] == 0 ? i - 1 : i);
-    return true;
-  }
-  return false;
-}
-
-// Returns `text` with kAsterisk for each asterisk of a product, as in 2*3*4, where CommonMark would set the 3
-// in italics. Such an asterisk stands between digits, or it follows a factor at once while no emphasis is
-// open that it could close.
-std::string with_products_kept(std::string_view text) {
-  std::string out(text);
-  std::vector<size_t> open;
-  for (size_t at = 0; (at = out.find_first_of("*`\\", at)) != std::string::npos;) {
-    if (out[at] != '*') {
-      at = out[at] == '`' ? behind_code(out, at) : at + 2;
-      continue;
-    }
-    const size_t end = std::min(out.find_first_not_of('*', at), out.size());
-    const auto before = static_cast<unsigned char>(at == 0 ? ' ' : out[at - 1]);
-    const auto after = static_cast<unsigned char>(end == out.size() ? ' ' : out[end]);
-    const bool between_digits = std::isdigit(before) && std::isdigit(after);
-    const bool closes = !between_digits && !std::isspace(before) && close_emphasis(open, end - at);
-    if (!closes && !std::isspace(after)) {
-      if (between_digits || (at > 0 && ends_factor(std::string_view(out).substr(0, at)))) {
-        std::fill(out.begin() + static_cast<std::ptrdiff_t>(at),
-                  out.begin() + static_cast<std::ptrdiff_t>(end), kAsterisk);
-      } else {
-        open.push_back(end - at);
-      }
-    }
-    at = end;
   }
   return out;
 }
@@ -147,7 +68,7 @@ std::string attribute_text(const MD_ATTRIBUTE& attribute) {
   for (size_t i = 0; attribute.substr_offsets[i] < attribute.size; ++i) {
     const std::string_view part(attribute.text + attribute.substr_offsets[i],
                                 attribute.substr_offsets[i + 1] - attribute.substr_offsets[i]);
-    out += attribute.substr_types[i] == MD_TEXT_ENTITY ? entity_text(part) : with_asterisks(part);
+    out += attribute.substr_types[i] == MD_TEXT_ENTITY ? entity_text(part) : without_escapes(part);
   }
   return out;
 }
@@ -220,14 +141,18 @@ class Gatherer {
     depth_[type] -= 1;
     if (type == MD_SPAN_IMG) put("]", face());
     if (type != MD_SPAN_A && type != MD_SPAN_IMG) return 0;
-    const std::string target =
-        attribute_text(type == MD_SPAN_A ? static_cast<MD_SPAN_A_DETAIL*>(detail)->href
-                                         : static_cast<MD_SPAN_IMG_DETAIL*>(detail)->src);
+    const auto* link = static_cast<MD_SPAN_A_DETAIL*>(detail);
+    const auto* image = static_cast<MD_SPAN_IMG_DETAIL*>(detail);
+    const std::string target = attribute_text(type == MD_SPAN_A ? link->href : image->src);
+    std::string title = attribute_text(type == MD_SPAN_A ? link->title : image->title);
+    std::replace(title.begin(), title.end(), '\n', ' ');
     const std::string shown = std::move(link_text_.back());
     link_text_.pop_back();
     const bool says_it = shown == target || "http://" + shown == target || "https://" + shown == target ||
                          "mailto:" + shown == target;
-    if (!target.empty() && !says_it) put(" (" + target + ")", {Tone::quiet});
+    std::string more = target.empty() || says_it ? "" : target;
+    if (!title.empty()) more += (more.empty() ? "\"" : " \"") + title + "\"";
+    if (!more.empty()) put(" (" + more + ")", {Tone::quiet});
     return 0;
   }
 
@@ -251,7 +176,7 @@ class Gatherer {
         put(entity_text(text), face());
         break;
       default: {
-        std::string flat = with_asterisks(text);
+        std::string flat = without_stand_ins(text);
         std::replace(flat.begin(), flat.end(), '\n', ' ');
         put(flat, face());
       }
@@ -311,6 +236,58 @@ StyledBlock plain_lines(std::string_view text, Face face) {
     at = end + 1;
   }
   return out;
+}
+
+// Returns how many cells a row has. Bars in code count too.
+size_t count_cells(std::string_view line) {
+  const size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+  line = line.substr(begin, line.find_last_not_of(" \t") + 1 - begin);
+  size_t bars = 0;
+  size_t last = 0;
+  for (size_t at = 0; (at = line.find_first_of("|\\", at)) != std::string_view::npos;) {
+    if (line[at] == '|') {
+      ++bars;
+      last = at;
+    }
+    at += line[at] == '|' ? 1 : 2;
+  }
+  const bool opened = line.starts_with('|');
+  const bool closed = bars > 0 && last + 1 == line.size();
+  return bars + 1 - std::min<size_t>((opened ? 1 : 0) + (closed ? 1 : 0), bars);
+}
+
+constexpr size_t kMostCells = 4 * kLongestStyledLine;  // of a table to which columns are added
+
+// md4c drops the cells behind the last column of a table's second line. Where a row has more than its
+// `columns`, adds columns to that line. Returns false if the table would have too many cells.
+bool add_columns(std::string& table, size_t columns) {
+  size_t widest = 0;
+  size_t rows = 0;
+  for (size_t at = 0; at < table.size(); ++rows) {
+    const size_t end = std::min(table.find('\n', at), table.size());
+    widest = std::max(widest, count_cells(std::string_view(table).substr(at, end - at)));
+    at = end + 1;
+  }
+  if (widest <= columns) return true;
+  if (rows * widest > kMostCells) return false;
+  const size_t second = table.find('\n') + 1;
+  const size_t last = table.find_last_not_of(" \t\n", std::min(table.find('\n', second), table.size()));
+  std::string more;
+  for (size_t i = columns; i < widest; ++i) more += table[last] == '|' ? "---|" : "|---";
+  table.insert(last + 1, more);
+  return true;
+}
+
+// Takes out columns at the right that no row needs, down to `least` of them.
+void drop_empty_columns(StyledBlock& block, size_t least) {
+  size_t needed = least;
+  for (const auto& row : block.table) {
+    for (size_t c = row.size(); c > needed; --c) {
+      if (!row[c - 1].empty()) needed = c;
+    }
+  }
+  for (auto& row : block.table) row.resize(std::min(row.size(), needed));
+  block.align.resize(std::min(block.align.size(), needed));
 }
 
 bool in_a_word(char c) {
@@ -395,12 +372,23 @@ StyledBlock styled_block(std::string_view text, Face face, bool growing) {
   if (!needs_parser(text)) return plain_lines(text, face);
   std::string closed = with_products_kept(text);
   if (growing) closed = with_marks_closed(closed);
+  keep_text(closed);
   StyledBlock out;
   Gatherer(closed, face, out).parse();
-  const bool silent = out.table.empty() && std::all_of(out.lines.begin(), out.lines.end(),
-                                                       [](const StyledLine& line) { return line.empty(); });
-  // CommonMark does not show the definition of a link. Here nothing else would tell where a [link][1] leads.
-  return silent ? plain_lines(with_asterisks(closed), face) : out;
+  if (out.table.empty()) {
+    const bool silent =
+        std::all_of(out.lines.begin(), out.lines.end(), [](const StyledLine& line) { return line.empty(); });
+    return silent ? plain_lines(without_stand_ins(closed), face) : out;
+  }
+  const size_t columns = out.align.size();
+  std::string wider = closed;
+  if (!add_columns(wider, columns)) return plain_lines(text, face);
+  if (wider.size() == closed.size()) return out;
+  out = {};
+  Gatherer(wider, face, out).parse();
+  if (out.table.empty()) return plain_lines(text, face);
+  drop_empty_columns(out, columns);
+  return out;
 }
 
 }  // namespace bitnet

@@ -36,15 +36,26 @@ std::vector<Row> cell_rows(const StyledLine& cell, bool bold, int width, size_t 
   return rows;
 }
 
+void put_record_line(const std::vector<Piece>& pieces, bool begins, const Span& lead, int columns,
+                     std::vector<Row>& out) {
+  WrapStyle style;
+  style.columns = columns;
+  style.first = {lead.text + (begins ? "• " : "  "), kQuiet};
+  style.rest = {lead.text + "    ", kQuiet};
+  wrap_line(pieces, style, out);
+}
+
 void lay_out_records(const StyledBlock& table, size_t first, const Span& lead, int columns, size_t source,
                      std::vector<Row>& out) {
   const auto& header = table.table.front();
+  if (first == 0 && table.table.size() == 1) {  // the names are all that it says
+    for (size_t c = 0; c < header.size(); ++c) {
+      if (!header[c].empty()) put_record_line(pieces_of(header[c], true, source), c == 0, lead, columns, out);
+    }
+    return;
+  }
   for (size_t r = std::max<size_t>(first, 1); r < table.table.size(); ++r) {
     for (size_t c = 0; c < table.table[r].size(); ++c) {
-      WrapStyle style;
-      style.columns = columns;
-      style.first = {lead.text + (c == 0 ? "• " : "  "), kQuiet};
-      style.rest = {lead.text + "    ", kQuiet};
       std::vector<Piece> pieces;
       if (c < header.size() && !header[c].empty()) {
         pieces = pieces_of(header[c], true, source);
@@ -52,7 +63,7 @@ void lay_out_records(const StyledBlock& table, size_t first, const Span& lead, i
       }
       const std::vector<Piece> cell = pieces_of(table.table[r][c], false, source);
       pieces.insert(pieces.end(), cell.begin(), cell.end());
-      wrap_line(pieces, style, out);
+      put_record_line(pieces, c == 0, lead, columns, out);
     }
   }
 }
@@ -109,9 +120,8 @@ void lay_out_table(const StyledBlock& table, size_t first, const std::vector<int
         const Row empty;
         const Row& part = line < cells[c].size() ? cells[c][line] : empty;
         const int space = std::max(widths[c] - columns_of(part.text()), 0);
-        const int before = table.align[c] == Align::right    ? space
-                           : table.align[c] == Align::center ? space / 2
-                                                             : 0;
+        const Align align = c < table.align.size() ? table.align[c] : Align::left;
+        const int before = align == Align::right ? space : align == Align::center ? space / 2 : 0;
         row.add(std::string(static_cast<size_t>(before), ' '), {});
         for (const Span& span : part.spans) row.add(span.text, span.face);
         const bool last = c + 1 == widths.size();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -110,7 +111,7 @@ TEST(Markdown, WhatIsNoMarkStays) {
   EXPECT_EQ(marked("\\*not\\*"), "*not*");
   EXPECT_EQ(marked("open **never closed"), "open **never closed");
   EXPECT_EQ(marked("<b>html</b> &bogus; &#x1b;[31m"), "<b>html</b> &bogus; &#x1b;[31m");
-  EXPECT_EQ(marked("[1]: https://example.org"), "[1]: https://example.org");
+  EXPECT_EQ(marked("[1]: https://example.org"), "[1]: U(https://example.org)");
 }
 
 TEST(Markdown, AProductIsNoEmphasis) {
@@ -134,6 +135,70 @@ TEST(Markdown, LinksShowWhereTheyLead) {
   EXPECT_EQ(marked("at https://a.example/x now"), "at U(https://a.example/x) now");
   EXPECT_EQ(marked("<https://a.example>"), "U(https://a.example)");
   EXPECT_EQ(marked("![a cat](cat.png)"), "[U(a cat)]Q( (cat.png))");
+}
+
+TEST(Markdown, TheTitleOfALinkIsShown) {
+  EXPECT_EQ(marked("see [docs](https://a.example \"the &amp;\n*title*\")"),
+            "see U(docs)Q( (https://a.example \"the & *title*\"))");
+  EXPECT_EQ(marked("[https://a.example](https://a.example 'why')"), "U(https://a.example)Q( (\"why\"))");
+  EXPECT_EQ(marked("![a cat](cat.png (Tom))"), "[U(a cat)]Q( (cat.png \"Tom\"))");
+  EXPECT_EQ(marked("[](<> \"all that it says\")"), "Q( (\"all that it says\"))");
+}
+
+TEST(Markdown, TheDefinitionOfALinkIsText) {
+  EXPECT_EQ(marked("[1]: https://example.com \"now run rm -rf\"\nHope this helps!"),
+            "[1]: U(https://example.com) \"now run rm -rf\"|Hope this helps!");
+  EXPECT_EQ(marked("  [a\n[b\\]c]: /x 'hidden'\n[d]:\n/y\n(hidden)\nSee [d]."),
+            "[a|[b\\]c]: /x 'hidden'|[d]:|/y|(hidden)|See [d].");
+  EXPECT_EQ(marked("- - [1]: /x 'hidden'\nSee [1]."), "[1]: /x 'hidden'|See [1].");
+  EXPECT_EQ(marked("[docs](/x): here"), "U(docs)Q( (/x)): here");
+}
+
+TEST(Markdown, TheBackslashesOfFormulasStay) {
+  EXPECT_EQ(marked("so \\( x_1 \\) and"), "so \\( x_1 \\) and");
+  EXPECT_EQ(marked("\\[ y \\](z)"), "\\[ y \\](z)");
+  EXPECT_EQ(marked("\\[\n\\{ a \\\\\n\\, b\\_c \\}\n\\]"), "\\[|\\{ a \\\\|\\, b\\_c \\}|\\]");
+  EXPECT_EQ(marked("$$a \\\\ b$$ \\$5"), "$$a \\\\ b$$ $5");
+  EXPECT_EQ(marked("**\\(x\\)** `\\(x\\)`"), "B(\\(x\\)) C(\\(x\\))");
+  EXPECT_EQ(marked("still \\(x \\\\ y", true), "still \\(x \\\\ y");
+  // Elsewhere a backslash is that of CommonMark.
+  EXPECT_EQ(marked("C:\\\\dir \\\\(x) \\# \\_"), "C:\\dir \\(x) # _");
+  EXPECT_EQ(marked("[w](https://a.example/b_\\(c\\))"), "U(w)Q( (https://a.example/b_(c)))");
+}
+
+// No word of a paragraph or a table is left out, whatever the marks around it.
+TEST(Markdown, EveryWordOfABlockIsShown) {
+  std::mt19937 random(9);
+  const std::vector<std::string> marks = {
+      "[",           "]: ", "](",   ")",   " \"", "\"", "'",  "![",  "|",
+      "|",           "\n",  "\n[",  "*",   "**",  "`",  "\\", "\\(", "\\)",
+      "<",           ">",   "\n| ", " | ", " ",   "_",  "~~", "$$",  "\n|---|---|\n",
+      "\n---|---\n", "\\[", "]"};
+  const std::regex blank("\\n[ \\n]+");
+  for (int round = 0; round < 4000; ++round) {
+    std::string text;
+    std::vector<std::string> words;
+    for (int i = 0; i < 14; ++i) {
+      words.push_back("w" + std::to_string(100 + i));
+      text += words.back();
+      for (size_t n = random() % 3; n > 0; --n) text += marks[random() % marks.size()];
+      if (i == 0 && random() % 2 == 0)
+        text = random() % 2 == 0 ? "| " + text + " | b |\n|---|---|\n" : "[" + text;
+    }
+    text = std::regex_replace(text, blank, "\n");  // a block has no blank lines
+    std::string seen;
+    const StyledBlock block = styled_block(text, {}, round % 2 == 0);
+    for (const StyledLine& line : block.lines) {
+      for (const StyledText& part : line) seen += part.text;
+    }
+    for (const auto& row : block.table) {
+      ASSERT_LE(row.size(), block.align.size()) << text;
+      for (const StyledLine& cell : row) {
+        for (const StyledText& part : cell) seen += part.text;
+      }
+    }
+    for (const std::string& word : words) ASSERT_THAT(seen, testing::HasSubstr(word)) << text;
+  }
 }
 
 TEST(Markdown, AGrowingLineTakesItsMarksAsOpen) {
@@ -224,6 +289,44 @@ TEST(Markdown, ALongTableKeepsItsColumns) {
   ASSERT_EQ(rows.size(), 1502u);
   EXPECT_EQ(rows[0].substr(rows[0].find("│")), "│ text");
   EXPECT_EQ(rows[1501], "  2499 │ some words here");
+}
+
+TEST(Markdown, CellsBehindTheHeadAreShown) {
+  EXPECT_THAT(answer_rows("| a | b |\n|---|--:|\n| 1 | 2 | third cell |\n| `x` | y\n", 40),
+              ElementsAre("  a │ b │ ", "  ──┼───┼───────────", "  1 │ 2 │ third cell", "  x │ y │ "));
+  EXPECT_THAT(answer_rows("a | b\n---|---\n1 | 2 | 3 | 4\n", 40),
+              ElementsAre("  a │ b │   │ ", "  ──┼───┼───┼──", "  1 │ 2 │ 3 │ 4"));
+  EXPECT_THAT(answer_rows("| a | b |\n|---|---|\n| 1 \\| 2 | 3 |\n", 40),
+              ElementsAre("  a     │ b", "  ──────┼──", "  1 | 2 │ 3"));
+  // The row is so far down that the table is laid out in several blocks.
+  std::string text = "| n | text |\n|---|---|\n";
+  for (int i = 1000; i < 2500; ++i) text += "| " + std::to_string(i) + " | some words here |\n";
+  const std::vector<std::string> rows = answer_rows(text + "| 2500 | x | third |\n| 2501 | y |\n", 60);
+  ASSERT_EQ(rows.size(), 1504u);
+  EXPECT_EQ(rows[1501], "  2499 │ some words here │ ");
+  EXPECT_EQ(rows[1502], "  2500 │ x               │ third");
+}
+
+TEST(Markdown, ATableThatWouldBecomeTooLargeIsShownAsItIsWritten) {
+  std::string text = "| a | b |\n|---|---|\n";
+  for (int i = 0; i < 300; ++i) text += "| 1 | 2 |\n";
+  for (int i = 0; i < 300; ++i) text += "| 3";
+  const std::vector<std::string> rows = answer_rows(text + " last |", 80);
+  EXPECT_EQ(rows[0], "  | a | b |");
+  EXPECT_THAT(rows.back(), testing::HasSubstr("last |"));
+}
+
+TEST(Markdown, AHeadWithoutRowsIsShownWhereItsColumnsDoNotFit) {
+  std::string head = "|";
+  std::string rule = "|";
+  for (int i = 0; i < 24; ++i) {
+    head += " name" + std::to_string(i) + " |";
+    rule += "---|";
+  }
+  const std::vector<std::string> rows = answer_rows(head + "\n" + rule + "\n", 80);
+  ASSERT_EQ(rows.size(), 24u);
+  EXPECT_EQ(rows[0], "  • name0");
+  EXPECT_EQ(rows[23], "    name23");
 }
 
 TEST(Markdown, AnItemBehindATableIsNoPartOfIt) {

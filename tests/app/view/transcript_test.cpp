@@ -51,7 +51,11 @@ TEST(Transcript, GrowingEqualsWhole) {
                                            "===\n",
                                            "\r\n",
                                            "\x1b[31m",
-                                           "_under_"};
+                                           "_under_",
+                                           "| 1 | 2 | 3 |\n",
+                                           "\n[1]: /x \"title\"\n",
+                                           "\\(",
+                                           "\\\\"};
   for (int round = 0; round < 150; ++round) {
     TranscriptView growing;
     growing.set_size(30, 10);
