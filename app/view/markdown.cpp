@@ -196,11 +196,16 @@ void MarkdownFlow::put_table(const Target& to, const StyledBlock& table, std::st
                              bool growing) {
   const Span lead = clipped(kMargin + shape_.rest, to.columns);
   const bool goes_on = !table_head_.empty();
+  std::vector<size_t> sources;  // of the rows; behind the head stands a line that is no row
+  for (size_t r = 0; r < table.table.size(); ++r) {
+    const size_t line = r == 0 ? 0 : goes_on ? r - 1 : r + 1;
+    sources.push_back(block_[std::min(line, block_.size() - 1)].begin);
+  }
   // A row may have more cells than any row that is settled.
   const bool fits = table_widths_.empty() || table.align.size() <= table_widths_.size();
   const std::vector<int> widths =
       goes_on && fits ? table_widths_ : table_columns(table, to.columns - columns_of(lead.text));
-  lay_out_table(table, goes_on ? 1 : 0, widths, lead, to.columns, block_[0].begin, to.rows);
+  lay_out_table(table, goes_on ? 1 : 0, widths, lead, to.columns, sources, to.rows);
   if (growing) return;
   table_widths_ = widths;
   if (goes_on || block_.size() < 2) return;

@@ -37,20 +37,23 @@ std::vector<Row> cell_rows(const StyledLine& cell, bool bold, int width, size_t 
 }
 
 void put_record_line(const std::vector<Piece>& pieces, bool begins, const Span& lead, int columns,
-                     std::vector<Row>& out) {
+                     size_t source, std::vector<Row>& out) {
+  const size_t before = out.size();
   WrapStyle style;
   style.columns = columns;
   style.first = {lead.text + (begins ? "• " : "  "), kQuiet};
   style.rest = {lead.text + "    ", kQuiet};
   wrap_line(pieces, style, out);
+  for (size_t i = before; i < out.size(); ++i) out[i].source = source;
 }
 
-void lay_out_records(const StyledBlock& table, size_t first, const Span& lead, int columns, size_t source,
-                     std::vector<Row>& out) {
+void lay_out_records(const StyledBlock& table, size_t first, const Span& lead, int columns,
+                     const std::vector<size_t>& sources, std::vector<Row>& out) {
   const auto& header = table.table.front();
   if (first == 0 && table.table.size() == 1) {  // the names are all that it says
     for (size_t c = 0; c < header.size(); ++c) {
-      if (!header[c].empty()) put_record_line(pieces_of(header[c], true, source), c == 0, lead, columns, out);
+      if (!header[c].empty())
+        put_record_line(pieces_of(header[c], true, sources[0]), c == 0, lead, columns, sources[0], out);
     }
     return;
   }
@@ -58,12 +61,12 @@ void lay_out_records(const StyledBlock& table, size_t first, const Span& lead, i
     for (size_t c = 0; c < table.table[r].size(); ++c) {
       std::vector<Piece> pieces;
       if (c < header.size() && !header[c].empty()) {
-        pieces = pieces_of(header[c], true, source);
-        pieces.push_back({": ", kQuiet, source});
+        pieces = pieces_of(header[c], true, sources[r]);
+        pieces.push_back({": ", kQuiet, sources[r]});
       }
-      const std::vector<Piece> cell = pieces_of(table.table[r][c], false, source);
+      const std::vector<Piece> cell = pieces_of(table.table[r][c], false, sources[r]);
       pieces.insert(pieces.end(), cell.begin(), cell.end());
-      put_record_line(pieces, c == 0, lead, columns, out);
+      put_record_line(pieces, c == 0, lead, columns, sources[r], out);
     }
   }
 }
@@ -98,21 +101,21 @@ std::vector<int> table_columns(const StyledBlock& table, int columns) {
 }
 
 void lay_out_table(const StyledBlock& table, size_t first, const std::vector<int>& widths, const Span& lead,
-                   int columns, size_t source, std::vector<Row>& out) {
+                   int columns, const std::vector<size_t>& sources, std::vector<Row>& out) {
   if (table.table.empty()) return;
-  if (widths.empty()) return lay_out_records(table, first, lead, columns, source, out);
+  if (widths.empty()) return lay_out_records(table, first, lead, columns, sources, out);
   const StyledLine nothing;
   for (size_t r = first; r < table.table.size(); ++r) {
     std::vector<std::vector<Row>> cells;
     size_t height = 1;
     for (size_t c = 0; c < widths.size(); ++c) {
       const StyledLine& cell = c < table.table[r].size() ? table.table[r][c] : nothing;
-      cells.push_back(cell_rows(cell, r == 0, widths[c], source));
+      cells.push_back(cell_rows(cell, r == 0, widths[c], sources[r]));
       height = std::max(height, cells.back().size());
     }
     for (size_t line = 0; line < height; ++line) {
       Row& row = out.emplace_back();
-      row.source = source;
+      row.source = sources[r];
       row.lead = lead.text.size();
       row.add(lead.text, lead.face);
       for (size_t c = 0; c < widths.size(); ++c) {
@@ -130,7 +133,7 @@ void lay_out_table(const StyledBlock& table, size_t first, const std::vector<int
     }
     if (r > 0) continue;
     Row& rule = out.emplace_back();
-    rule.source = source;
+    rule.source = sources[r];
     rule.add(lead.text, lead.face);
     std::string line;
     for (size_t c = 0; c < widths.size(); ++c) {

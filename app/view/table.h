@@ -15,8 +15,9 @@ std::vector<int> table_columns(const StyledBlock& table, int columns);
 
 // Appends the rows of the table from `first` on; row 0 is the header, which gets a rule under it. Every row
 // of the screen begins with `lead`, and each cell is wrapped in its column. If `widths` is empty, a row of
-// the table becomes a list of "header: cell" lines. `source` is the place of the block in its text.
+// the table becomes a list of "header: cell" lines. `sources` are the places of the table's rows in the
+// text, which the rows of the screen get.
 void lay_out_table(const StyledBlock& table, size_t first, const std::vector<int>& widths, const Span& lead,
-                   int columns, size_t source, std::vector<Row>& out);
+                   int columns, const std::vector<size_t>& sources, std::vector<Row>& out);
 
 }  // namespace bitnet

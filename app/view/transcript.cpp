@@ -200,7 +200,10 @@ TranscriptView::Place TranscriptView::top_place() const {
   const size_t inside = top_ - block.first_row;
   const size_t gap = block.gap_before ? 1 : 0;
   place.at_gap = inside < gap;
-  if (!place.at_gap && inside - gap < block.rows.size()) place.source = block.rows[inside - gap].source;
+  if (place.at_gap || inside - gap >= block.rows.size()) return place;
+  const size_t row = inside - gap;
+  place.source = block.rows[row].source;
+  while (place.index < row && block.rows[row - place.index - 1].source == place.source) ++place.index;
   return place;
 }
 
@@ -209,7 +212,12 @@ void TranscriptView::go_to(const Place& place) {
   const Block& block = blocks_[place.block];
   const auto after = std::upper_bound(block.rows.begin(), block.rows.end(), place.source,
                                       [](size_t value, const Row& row) { return value < row.source; });
-  const auto inside = static_cast<size_t>(std::max<std::ptrdiff_t>(after - block.rows.begin() - 1, 0));
+  auto inside = static_cast<size_t>(std::max<std::ptrdiff_t>(after - block.rows.begin() - 1, 0));
+  if (inside < block.rows.size() && block.rows[inside].source == place.source) {
+    const size_t last = inside;
+    while (inside > 0 && block.rows[inside - 1].source == place.source) --inside;
+    inside = std::min(inside + place.index, last);
+  }
   top_ = place.at_gap ? block.first_row : block.first_row + (block.gap_before ? 1 : 0) + inside;
   rows_seen_ = rows_laid();
   settle_top();

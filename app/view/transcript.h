@@ -106,6 +106,7 @@ class TranscriptView {
   struct Place {
     size_t block = 0;
     size_t source = 0;
+    size_t index = 0;  // among the rows of this source, such as those of a wrapped cell
     bool at_gap = false;
   };
   Place top_place() const;

@@ -323,6 +323,40 @@ TEST(Transcript, ResizingKeepsThePlace) {
   }
 }
 
+TEST(Transcript, ResizingKeepsThePlaceInATable) {
+  // Their second columns are wrapped at some of the widths, and at the least they do not fit.
+  for (const char* words : {"x", "some words that are wrapped", "漢字漢字漢字漢字漢字漢字漢字漢字"}) {
+    TranscriptView view;
+    view.unfold_thoughts(true);
+    view.set_size(80, 5);
+    view.begin_answer();
+    view.append_thought("It wants a table.\nOf many rows.");
+    std::string table = "| n | words |\n|---|---|\n";
+    for (int i = 100; i < 250; ++i) table += "| row" + std::to_string(i) + " | " + words + " |\n";
+    view.append_answer("Here:\n\n" + table + "\nThat is all.");
+    view.end_answer("stop");
+    view.scroll_to_start();
+    while (view.visible().front().text().find("row166") == std::string::npos) view.scroll_by(1);
+    for (const int columns : {81, 30, 25, 60, 12, 80}) {
+      view.set_size(columns, 5);
+      const std::vector<std::string> rows = texts(view.visible());
+      EXPECT_THAT(columns == 12 ? rows[1] : rows[0], HasSubstr("row166")) << words << columns;
+    }
+    for (const bool unfolded : {false, true}) {
+      view.unfold_thoughts(unfolded);
+      EXPECT_THAT(view.visible().front().text(), HasSubstr("row166")) << words << unfolded;
+    }
+    view.set_size(30, 5);
+    view.scroll_by(1);  // where a cell is wrapped, this is its second row
+    const std::string top = view.visible().front().text();
+    view.unfold_thoughts(false);
+    EXPECT_EQ(view.visible().front().text(), top);
+    view.set_size(31, 5);
+    view.set_size(30, 5);
+    EXPECT_EQ(view.visible().front().text(), top);
+  }
+}
+
 // Compares a view that was looked through from the end with one that was laid out whole.
 TEST(Transcript, ALongConversationIsLaidOutAsItIsLookedAt) {
   const auto fill = [](TranscriptView& view, size_t messages) {
