@@ -9,7 +9,7 @@
 namespace bitnet {
 namespace {
 
-constexpr std::string_view kFence = "```";
+constexpr size_t kMostLine = kLongestStyledLine + 1;  // a longer line is no part of a paragraph
 constexpr size_t kMostWord = 4096;  // most bytes held back, so that an answer without spaces still streams
 
 }  // namespace
@@ -19,8 +19,8 @@ void WordWrap::put_word(std::string& out, int columns) {
   std::string spaces = std::exchange(spaces_, {});
   const int width = columns_of(make_safe(word));
   const int before = static_cast<int>(spaces.size());
-  // Spaces at the edge would only start an empty row.
-  if (word.empty() && columns > 0 && column_ + before >= columns) return;
+  // Spaces at the edge would only start an empty row. In code a word may follow them.
+  if (!code_ && word.empty() && columns > 0 && column_ + before >= columns) return;
   const bool breaks = !code_ && !goes_on_ && columns > 0 && column_ > 0 && column_ + before + width > columns;
   if (breaks && !word.empty()) {
     out += '\n';
@@ -39,13 +39,16 @@ std::string WordWrap::add(std::string_view text, int columns) {
     if (c == '\n') {
       put_word(out, columns);
       out += '\n';
-      if (begun_ == kFence) code_ = !code_;
+      read_line(make_safe(line_), markdown_);
+      code_ = markdown_.fence != 0;
       new_row();
-    } else if (c == ' ' || c == '\t') {
+      continue;
+    }
+    if (line_.size() < kMostLine) line_ += c;
+    if (c == ' ' || c == '\t') {
       if (!word_.empty()) put_word(out, columns);
       spaces_ += c;
     } else {
-      if (begun_.size() < kFence.size()) begun_ += c;
       if (word_.size() >= kMostWord && (static_cast<uint8_t>(c) & 0xC0) != 0x80) {
         put_word(out, columns);
         goes_on_ = true;
@@ -67,7 +70,7 @@ std::string WordWrap::finish(int columns) {
 }
 
 void WordWrap::new_row() {
-  begun_.clear();
+  line_.clear();
   column_ = 0;
   goes_on_ = false;
 }

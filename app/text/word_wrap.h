@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "markdown_lines.h"
+
 namespace bitnet {
 
 class WordWrap {
@@ -26,10 +28,11 @@ class WordWrap {
 
   std::string spaces_;  // before the word
   std::string word_;
-  std::string begun_;  // the beginning of the line, long enough to recognise a fence
+  std::string line_;  // the line so far, as much of it as says whether it is a fence
+  MarkdownState markdown_;
   int column_ = 0;
   bool goes_on_ = false;  // the beginning of word_ has been shown already
-  bool code_ = false;
+  bool code_ = false;     // the line is inside of fenced code
 };
 
 }  // namespace bitnet

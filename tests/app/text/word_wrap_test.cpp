@@ -39,6 +39,18 @@ TEST(WordWrap, CodeIsLeftAsItIs) {
             "so it\nis:\n```c\nint a = 1, b = 2;\n```\nso it\nis");
 }
 
+TEST(WordWrap, CodeEndsWithItsOwnFence) {
+  for (const size_t piece : {1U, 2U, 3U, 100U}) {
+    EXPECT_EQ(wrapped("~~~ c\nint a = 1, b = 2;\n```\nint c = 3;\n~~~\nso it is", 6, piece),
+              "~~~ c\nint a = 1, b = 2;\n```\nint c = 3;\n~~~\nso it\nis");
+    EXPECT_EQ(wrapped("````\n```c\nint a = 1;\n```\nint b = 2;\n````\nso it is", 6, piece),
+              "````\n```c\nint a = 1;\n```\nint b = 2;\n````\nso it\nis");
+    EXPECT_EQ(wrapped("> ```\n> int a = 1;\n> ```\nso it is", 6, piece),
+              "> ```\n> int a = 1;\n> ```\nso it\nis");
+    EXPECT_EQ(wrapped("```a``` is no fence\nso it is", 8, piece), "```a```\nis no\nfence\nso it is");
+  }
+}
+
 TEST(WordWrap, WithoutAWidthNothingIsBroken) {
   EXPECT_EQ(wrapped("one two three four", 0), "one two three four");
 }
