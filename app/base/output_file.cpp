@@ -67,15 +67,22 @@ int open_folder(const std::string& path, const fs::path& target, const std::stri
   return at;
 }
 
+// Whether a link at this path is the system's, as /dev/stdout is, and none that somebody put there.
+bool is_of_the_system(const std::string& target) {
+  const std::string path = fs::path(target).lexically_normal();
+  const bool of_devices =
+      path.starts_with("/dev/") && !path.starts_with("/dev/shm/") && !path.starts_with("/dev/mqueue/");
+  return of_devices || path.starts_with("/proc/");
+}
+
 // Opens a pipe or a terminal, in which nothing can be overwritten. -1: `target` is neither, or a link that
-// somebody may have put there, and not one of the system's, as /dev/stdout is.
+// somebody may have put there.
 int open_stream(const std::string& path, const std::string& target) {
   const auto is_stream = [](const struct stat& about) {
     return S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode);
   };
   struct stat about {};
-  if (lstat(target.c_str(), &about) != 0 || (S_ISLNK(about.st_mode) && !target.starts_with("/dev/")))
-    return -1;
+  if (lstat(target.c_str(), &about) != 0 || (S_ISLNK(about.st_mode) && !is_of_the_system(target))) return -1;
   if (stat(target.c_str(), &about) != 0 || !is_stream(about)) return -1;
   // A pipe that nobody reads is refused instead of waited for.
   const int fd = open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -120,7 +127,11 @@ WriteRules rules_for_script(bool overwrite) {
 }
 
 bool is_terminal(const std::string& path) {
-  const int fd = open(expand_home(path).c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  const std::string target = expand_home(path);
+  struct stat about {};
+  // A pipe that is opened and closed has come to its end for whoever reads it.
+  if (stat(target.c_str(), &about) != 0 || !S_ISCHR(about.st_mode)) return false;
+  const int fd = open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   const bool yes = fd >= 0 && isatty(fd) == 1;
   if (fd >= 0) close(fd);
   return yes;

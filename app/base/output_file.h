@@ -26,7 +26,7 @@ WriteRules rules_for_script(bool overwrite);
 class OutputFile {
  public:
   // "~/" is the home folder. If `path` is a pipe or a terminal, it is written into, but through a link only
-  // those of /dev are. Throws Error(runtime) that names the file and what can be done.
+  // one of the system's is. Throws Error(runtime) that names the file and what can be done.
   OutputFile(const std::string& path, const WriteRules& rules);
   // Of what was neither finished nor discarded nothing stays where it was to replace a file.
   ~OutputFile();

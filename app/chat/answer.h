@@ -50,8 +50,10 @@ class Answer {
   bool begin_or_wait(Unanswered unanswered = {});
   // The model is there: begins what waits, else says what the branch takes of the context.
   void begin_waiting();
-  // What waits is not answered.
+  // What waits is not answered, and goes back to the input.
   void stop_waiting();
+  // It stays stored, without an answer.
+  void forget_waiting() { waits_ = false; }
 
   void take(const Token& token);
   void finish(const Finished& finished);

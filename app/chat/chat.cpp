@@ -207,7 +207,8 @@ void LiveChat::run_or_queue(std::string_view typed) {
 void LiveChat::advance_queue() {
   Storage& storage = conversation_.storage();
   const bool renumbered = storage.take_renumbered();  // so a number in what waits may mean another one
-  if (answer_.take_trouble() || storage.purged() != 0 || renumbered) queue_.take_back_all();
+  const bool failed = tasks_.take_trouble();
+  if (answer_.take_trouble() || failed || storage.purged() != 0 || renumbered) queue_.take_back_all();
   while (!queue_.empty()) {
     const std::string typed = queue_.front().typed;
     const bool is_turn = !bitnet::is_command(typed);
@@ -220,7 +221,7 @@ void LiveChat::advance_queue() {
     }
     const Queue::Waiting next = queue_.pop();
     parts_.from_queue = true;
-    bool failed = false;
+    bool refused = false;
     try {
       if (is_turn) {
         begin_turn(parts_, turn_of(typed), next.files);
@@ -228,11 +229,11 @@ void LiveChat::advance_queue() {
         checked_command(typed).run(parts_, arguments_of(typed));
       }
     } catch (const Error& error) {
-      failed = true;
+      refused = true;
       reporter_.error(error.what());
     }
     parts_.from_queue = false;
-    if (answer_.take_trouble() || failed) queue_.take_back_all();
+    if (answer_.take_trouble() || refused) queue_.take_back_all();
   }
 }
 
@@ -377,6 +378,7 @@ void LiveChat::adopt_wishes(const ModelSettings& of_file) {
 
 void LiveChat::handle(const NotReopened& event) {
   const std::string why = models_.not_opened();
+  queue_.take_back_all();  // it was meant for the other model
   if (why.empty()) return reporter_.front_end().error(event.message + ". The model goes on where it was.");
   reporter_.error(fmt::format("{}: {}", why, event.message));
 }

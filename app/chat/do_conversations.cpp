@@ -88,6 +88,15 @@ void choose_conversation(ChatParts& chat) {
   chat.front_end().command_output("open", stored_text(chat, false) + "\n/open ID goes on with one of them.");
 }
 
+// Throws Error(usage) where the open conversation cannot be left.
+void check_may_leave(const ChatParts& chat) {
+  if (!chat.queue.empty() && !chat.from_queue)
+    refuse("a message waits here to be answered; Esc takes it back");
+  if (chat.tasks.busy() || chat.answer.waits()) refuse("an answer is being made");
+  if (chat.answer.is_shown() && !chat.storage.in_database())
+    refuse("an answer is being made that would be lost; Esc stops it");
+}
+
 void delete_conversation(ChatParts& chat, std::optional<int64_t> number, bool now) {
   Storage& storage = chat.storage;
   if (!number && storage.is_private()) {
@@ -101,7 +110,7 @@ void delete_conversation(ChatParts& chat, std::optional<int64_t> number, bool no
   if (which == chat.answer.elsewhere() || (which == storage.number() && chat.answer.is_shown()))
     refuse(fmt::format("conversation {} is being answered; Esc stops that where it is shown", which));
   const bool is_open = which == storage.number_in_database();
-  if (is_open) leave_conversation(chat);
+  if (is_open) check_may_leave(chat);
   std::string text;
   if (now) {
     text = fmt::format("Conversation {} is deleted {}.", which, purge_text(storage.database(), which));
@@ -123,12 +132,8 @@ void delete_conversation(ChatParts& chat, std::optional<int64_t> number, bool no
 }  // namespace
 
 void leave_conversation(ChatParts& chat) {
-  if (!chat.queue.empty() && !chat.from_queue)
-    refuse("a message waits here to be answered; Esc takes it back");
-  if (chat.tasks.busy() || chat.answer.waits()) refuse("an answer is being made");
-  if (!chat.answer.is_shown()) return;
-  if (!chat.storage.in_database()) refuse("an answer is being made that would be lost; Esc stops it");
-  chat.answer.put_aside();
+  check_may_leave(chat);
+  if (chat.answer.is_shown()) chat.answer.put_aside();
 }
 
 void new_conversation(ChatParts& chat) {
@@ -206,7 +211,7 @@ void do_archive(ChatParts& chat, std::string_view arguments) {
   if (which == 0) refuse("this conversation is not stored");
   storage.refuse_while_unsaved(which);
   const bool leaves = archived && which == storage.number_in_database();
-  if (leaves) leave_conversation(chat);
+  if (leaves) check_may_leave(chat);
   if (!storage.database().set_archived(which, archived)) {
     throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; /list all shows them", which));
   }

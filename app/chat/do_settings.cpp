@@ -125,6 +125,7 @@ void do_seed(ChatParts& chat, std::string_view arguments) {
 void do_reset(ChatParts& chat, std::string_view) {
   ChatSettings changed = chat.settings.defaults;
   changed.system = chat.settings.now.system;
+  changed.utc_offset = chat.settings.now.utc_offset;
   wear(chat.settings.defaults.persona, changed, chat.settings.defaults, SettingSource::command_line);
   change_settings(chat, std::move(changed));
   chat.settings.new_think = chat.settings.now.think;

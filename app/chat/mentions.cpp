@@ -73,10 +73,11 @@ std::vector<Word> words_in(std::string_view text) {
   return words;
 }
 
-// The first so many: for each of them the disk is asked.
-std::span<const Word> first_of(const std::vector<Word>& words) {
+// The last so many, since for each of them the disk is asked: what a person types themselves stands behind
+// what was pasted.
+std::span<const Word> last_of(const std::vector<Word>& words) {
   constexpr size_t kMostWords = 200;
-  return std::span(words).first(std::min(words.size(), kMostWords));
+  return std::span(words).last(std::min(words.size(), kMostWords));
 }
 
 // What it names, without what stands behind it in a sentence.
@@ -120,7 +121,7 @@ WithoutFile::Why why_no_file(const std::string& path) {
 std::vector<Mention> mentions_in(std::string_view text) {
   std::vector<Mention> mentions;
   const std::vector<Word> all = words_in(text);
-  for (const Word& word : first_of(all)) {
+  for (const Word& word : last_of(all)) {
     Mention mention = mention_by(word);
     if (word.closed && !mention.path.empty() && is_file(mention.path)) mentions.push_back(std::move(mention));
   }
@@ -130,7 +131,7 @@ std::vector<Mention> mentions_in(std::string_view text) {
 std::vector<WithoutFile> without_file(std::string_view text, bool any) {
   std::vector<WithoutFile> words;
   const std::vector<Word> all = words_in(text);
-  for (const Word& word : first_of(all)) {
+  for (const Word& word : last_of(all)) {
     const Mention mention = mention_by(word);
     if (!word.closed || mention.path.empty() || mention.path.find('\n') != std::string::npos) continue;
     if (is_file(mention.path)) continue;

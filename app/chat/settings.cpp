@@ -311,6 +311,13 @@ T stored_count(const json& j, const char* name) {
   return value.get<T>();
 }
 
+int64_t stored_offset(const json& value) {
+  constexpr int64_t kADay = 24 * 60 * 60;
+  if (!value.is_number_integer() || value.get<int64_t>() < -kADay || value.get<int64_t>() > kADay)
+    throw Error(ErrorKind::database, "utc_offset is no offset of a clock");
+  return value.get<int64_t>();
+}
+
 }  // namespace
 
 void from_json(std::string_view text, ChatSettings& s) {
@@ -325,7 +332,8 @@ void from_json(std::string_view text, ChatSettings& s) {
     s.seed = stored_count<uint64_t>(j, "seed");
     s.max_tokens = stored_count<uint32_t>(j, "max_tokens");
     s.stop = j.at("stop").get<std::vector<std::string>>();
-    s.utc_offset = j.value("utc_offset", s.utc_offset);  // earlier versions did not store it
+    if (j.contains("utc_offset"))
+      s.utc_offset = stored_offset(j.at("utc_offset"));  // not of earlier versions
     s.think.reset();
     if (j.contains("think")) s.think = j.at("think").get<bool>();
     s.persona = {};

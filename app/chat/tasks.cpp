@@ -31,6 +31,7 @@ void Tasks::finish(const Finished& finished) {
   task_.reset();
   reporter_.set_state(ChatState::idle, 1);
   if (finished.reason == "device_lost") {
+    trouble_ = !task.quiet;
     reporter_.error(fmt::format("{} ({}): {}. The device is being opened again.", model_->device.name,
                                 model_->device.driver, finished.message));
     model_.set_loading();
@@ -39,6 +40,7 @@ void Tasks::finish(const Finished& finished) {
   try {
     task.on_finish(finished);
   } catch (const Error& error) {
+    trouble_ = !task.quiet;
     reporter_.error(error.what());
   }
 }

@@ -52,6 +52,10 @@ class Tasks {
   void advance_replay();  // shows what is due
   bool stop_replay();     // false where none runs
 
+  // Whether a task that the person asked for has failed since the last call: what waits behind it is not
+  // done.
+  bool take_trouble() { return std::exchange(trouble_, false); }
+
   void drop();  // at the end of the program
 
  private:
@@ -60,6 +64,7 @@ class Tasks {
   Reporter& reporter_;
   uint64_t job_ = 0;
   std::optional<Task> task_;
+  bool trouble_ = false;
   std::unique_ptr<ReplayPlayer> player_;  // while a conversation is replayed
   WakeTimer wake_;
 };

@@ -65,7 +65,7 @@ void interrupt(ChatParts& chat) {
 }
 
 void interrupt_at_end(ChatParts& chat) {
-  if (chat.answer.waits()) return chat.queue.take_back_all();
+  chat.answer.forget_waiting();
   interrupt(chat);
 }
 

@@ -108,8 +108,10 @@ void read_entries(const std::string& file) {
   const auto add = [&] {
     if (entry.empty()) return;
     entry.pop_back();  // its last newline
-    add_history(entry.c_str());
-    if (!stamp.empty()) add_history_time(stamp.c_str());
+    if (entry.find_first_not_of(" \t\n") != std::string::npos) {
+      add_history(entry.c_str());
+      if (!stamp.empty()) add_history_time(stamp.c_str());
+    }
     entry.clear();
   };
   while (std::getline(in, line)) {

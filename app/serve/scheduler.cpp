@@ -215,7 +215,7 @@ std::optional<Scheduler::After> Scheduler::read_prompt(Job& job, AnswerEnd& end)
     return !yielded;
   };
   const SyncResult result = loaded_.session->sync(job.tokens, options);
-  if (job.made == 0 && job.answer->reused() == 0) job.answer->set_reused(result.reused);
+  if (!std::exchange(job.has_read, true)) job.answer->set_reused(result.reused);
   if (!result.cancelled) return std::nullopt;
   if (must_end(job, end)) return After::ended;
   // Or somebody cancelled what had ended by itself; then it goes on with its next turn.

@@ -77,6 +77,7 @@ class Scheduler {
     std::optional<Sampler> sampler;  // once it has begun
     std::vector<int32_t> tokens;     // the prompt and what was made
     uint32_t made = 0;
+    bool has_read = false;    // some of the prompt, so that what is reused may be its own work
     uint64_t held_bytes = 0;  // of its timeline, while it waits for its next turn
   };
   enum class After { ended, yielded };

@@ -106,12 +106,28 @@ size_t sequence_length(std::string_view s) {
 
 }  // namespace
 
-// A key that a person presses comes alone, as one character or one sequence.
+namespace {
+
+// Whether these bytes, read at a time, may be keys behind a paste whose end has not come: one alone, text
+// without a control, or keys that are sequences.
+bool may_be_keys(std::string_view bytes) {
+  if (first_cluster(bytes).bytes == bytes.size()) return true;
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  if (std::none_of(bytes.begin(), bytes.end(), is_control)) return true;
+  while (!bytes.empty()) {
+    const size_t length = bytes[0] == '\x1b' ? sequence_length(bytes) : 0;
+    if (length == 0 || bytes.starts_with(kPasteEnd)) return false;
+    if (bytes.starts_with(kPasteBegin)) return true;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
+}  // namespace
+
 void KeyDecoder::feed(std::string_view bytes) {
   if (paste_goes_on_ && buffer_.empty()) {
-    const bool is_key = first_cluster(bytes).bytes == bytes.size() ||
-                        (bytes[0] == '\x1b' && sequence_length(bytes) == bytes.size() && bytes != kPasteEnd);
-    if (is_key)
+    if (may_be_keys(bytes))
       paste_goes_on_ = false;
     else
       buffer_ = kPasteBegin;

@@ -89,6 +89,10 @@ class Writing(unittest.TestCase):
         self.assertIn("as a symbolic link", err)
         self.assertEqual(run("export", "1", "--out", "pipe")[0], 0)
         self.assertIn(b"Hello!", os.read(reader, 65536))
+        waiting = subprocess.Popen(["cat", os.path.join(WORK, "pipe")], stdout=subprocess.PIPE)
+        while run("export", "1", "--out", "pipe")[0] != 0:  # until cat reads it
+            self.assertIsNone(waiting.poll())
+        self.assertIn(b"Hello!", waiting.communicate(timeout=60)[0])
         self.assertIn("Hello!", run("export", "1", "--out", "/dev/stdout")[1])
 
     def test_a_script_writes_only_below_its_folder(self):

@@ -301,6 +301,31 @@ TEST_F(QueueTest, WhatWaitsBehindACommandThatFailsIsGivenBack) {
   EXPECT_THAT(shown_texts(), ElementsAre("go", "abc"));
 }
 
+TEST_F(QueueTest, AnAnswerStaysWhereItsConversationCannotBePutAway) {
+  store = Store::open(folder / "chats.db");
+  begin();
+  Store::open(folder / "chats.db")->set_deleted(1, true);
+  chat->submit("/archive 1");
+  EXPECT_EQ(front.errors.size(), 1U);
+  EXPECT_EQ(front.last_status.elsewhere, 0);
+  go_on();
+  EXPECT_THAT(shown_texts(), ElementsAre("go", "abc"));
+}
+
+TEST_F(QueueTest, WhatWaitsBehindATaskThatFailsIsGivenBack) {
+  begin();
+  go_on();
+  say("again");
+  script.answer("nothing of the kind");
+  script.hold_after(1);
+  chat->submit("/compact");
+  until_tokens(1);
+  chat->submit("next");
+  go_on();
+  EXPECT_THAT(front.errors.back(), HasSubstr("as it was"));
+  EXPECT_THAT(front.returned, ElementsAre("next"));
+}
+
 TEST_F(QueueTest, QuitAsksWhereAnAnswerIsBeingMadeOutOfSight) {
   begin();
   chat->submit("/new");

@@ -78,6 +78,28 @@ TEST_F(ChatTest, AScriptIsTheSameWhateverTheModelsFileSays) {
   EXPECT_THAT(front.last_output, testing::ContainsRegex("repeat_penalty += 1 "));
 }
 
+TEST_F(ChatTest, TheClockOfAConversationStaysThatOfItsBeginning) {
+  const auto set_zone = [](const char* zone) {
+    setenv("TZ", zone, 1);
+    tzset();
+  };
+  set_zone("XXX-13");
+  start_loaded();
+  say("one");
+  set_zone("UTC");
+  say("/reset");
+  say("two");
+  EXPECT_THAT(store->turns(front.shown.back().id).back().sampler, HasSubstr("\"utc_offset\":46800"));
+  unsetenv("TZ");
+  tzset();
+  ChatSettings settings;
+  for (const char* wrong : {"1e300", "9223372036854775807", "-90000", "\"a\"", "1.5"}) {
+    std::string text = to_json(settings, 1);
+    text.replace(text.find("\"utc_offset\":0"), 14, std::string("\"utc_offset\":") + wrong);
+    EXPECT_THROW(from_json(text, settings), Error) << wrong;
+  }
+}
+
 TEST_F(ChatTest, TheSystemPromptIsPartOfThePromptAndOfTheConversation) {
   start_loaded();
   say("/system be brief");

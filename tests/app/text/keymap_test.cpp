@@ -141,6 +141,17 @@ TEST(Keys, APasteWithoutAnEndIsGivenUp) {
   EXPECT_EQ(keys.give_up_waiting()->bytes, "half a paste");
   EXPECT_THAT(seen({"\u00e4", "ab\r"}),
               ElementsAre(P{Key::text, "\u00e4"}, P{Key::text, "ab"}, P{Key::enter, "\r"}));
+  // Typed text, keys that come together and another paste need not wait either.
+  for (const auto& [bytes, key] : {std::pair{"typed fast", P{Key::text, "typed fast"}},
+                                   {"\x1b[5~\x1b[5~", P{Key::page_up, "\x1b[5~"}},
+                                   {"\x1b[200~two\x1b[201~", P{Key::paste, "two"}}}) {
+    keys.feed("\x1b[200~half a paste");
+    EXPECT_FALSE(keys.next());
+    EXPECT_TRUE(keys.give_up_waiting());
+    const std::vector<P> found = seen({bytes});
+    ASSERT_FALSE(found.empty()) << bytes;
+    EXPECT_EQ(found.front(), key);
+  }
 }
 
 TEST(Keys, AltAndACharacterThatIsNotAsciiIsNoHalfCharacter) {
