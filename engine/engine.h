@@ -164,7 +164,8 @@ class Session {
 
   // Makes the timeline equal to `tokens`: keeps the common prefix, drops the rest and evaluates what is new.
   // At least the last token is evaluated, so that its logits are there. Requires: 1 <= tokens.size() <=
-  // n_ctx. After a cancel, or an exception on the way, the timeline is a prefix of `tokens` without logits.
+  // n_ctx. After a cancel, or an exception on the way, the timeline is a prefix of `tokens`, without logits
+  // unless all of it was evaluated.
   virtual SyncResult sync(std::span<const int32_t> tokens, const SyncOptions& options = {}) = 0;
 
   // Samples and evaluates token after token until there is a reason to finish. on_token returns false to

@@ -213,11 +213,25 @@ bool WeightReader::read_range(const Range& range, bool direct, std::span<std::by
   return true;
 }
 
+// False where somebody stopped it before.
+template <typename Condition>
+bool WeightReader::wait_for(std::unique_lock<std::mutex>& lock, const Condition& condition) {
+  constexpr auto kPoll = std::chrono::milliseconds(10);  // a stop may come from a signal's handler
+  while (!changed_.wait_for(lock, kPoll, condition))
+    if (stop_ != nullptr && *stop_) return false;
+  return true;
+}
+
 // Forgets what was read, so that reading begins anew with this use.
 void WeightReader::start_over(std::unique_lock<std::mutex>& lock, uint64_t use) {
   const auto reads = [](const Place& p) { return p.state == Place::State::reading; };
   holds_ = true;
-  changed_.wait(lock, [&] { return std::ranges::none_of(places_, reads); });
+  const bool ended = wait_for(lock, [&] { return std::ranges::none_of(places_, reads); });
+  if (!ended) {
+    holds_ = false;
+    changed_.notify_all();
+    throw Stopped();
+  }
   for (Place& p : places_)
     if (p.state == Place::State::ready) {
       p.state = Place::State::free;
@@ -229,7 +243,6 @@ void WeightReader::start_over(std::unique_lock<std::mutex>& lock, uint64_t use) 
 }
 
 void WeightReader::take(uint32_t piece) {
-  constexpr auto kPoll = std::chrono::milliseconds(10);  // a stop may come from a signal's handler
   const auto start = Clock::now();
   std::unique_lock lock(mutex_);
   const uint64_t n = pieces_.size(), use = next_use_ + (piece + n - next_use_ % n) % n;
@@ -246,8 +259,7 @@ void WeightReader::take(uint32_t piece) {
   Place& place = place_of_use(use);
   const auto wait_until_read = [&] {
     const auto is_there = [&] { return place.use == use && place.state == Place::State::ready; };
-    while (!changed_.wait_for(lock, kPoll, is_there))
-      if (stop_ != nullptr && *stop_) throw Stopped();
+    if (!wait_for(lock, is_there)) throw Stopped();
   };
   wait_until_read();
   if (read_ahead && place.error) {  // that read began before this call; the file may be right by now

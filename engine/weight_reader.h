@@ -98,6 +98,8 @@ class WeightReader {
                   std::vector<std::byte>& chunk) const;
   bool choose_direct();
   Place& place_of_use(uint64_t use) { return places_[place_of(static_cast<uint32_t>(use % pieces_.size()))]; }
+  template <typename Condition>
+  bool wait_for(std::unique_lock<std::mutex>& lock, const Condition& condition);
   void start_over(std::unique_lock<std::mutex>& lock, uint64_t use);
 
   std::vector<File> files_;

@@ -280,6 +280,7 @@ bool Decode::ends(DecodeStages empty, const Kernel& kernel) {
     program.commands.wait();
   } catch (const Error&) {  // the driver ended it: the next start does not try it
     stuck_chains_.remember();
+    memory_.reset();
     throw;
   }
   uint32_t stuck = 0;
@@ -318,11 +319,12 @@ uint32_t Decode::find_groups_at_once(const Kernel& kernel) {
       if (found + step <= kMost && run_at_once(found + step)) found += step;
   };
   go_on();
-  uint32_t tries = device_.info().software ? 1 : kMostTries;
+  uint32_t tries = device_.info().software || is_small_ ? 1 : kMostTries;
   do {
     std::this_thread::sleep_for(kALittle);
     go_on();
   } while (--tries > 0 && found < kFew);
+  is_small_ |= found < kFew;
   return found;
 }
 

@@ -181,6 +181,7 @@ class Decode {
   Transfer& transfer_;
   VulkanBuffer& params_;
   StuckChains stuck_chains_;
+  bool is_small_ = false;  // the device runs few workgroups at a time, as was seen more than once
   bool chained_;
   bool untried_;  // it has not been tried yet whether the device lets workgroups go on that it has started
   bool fails_;    // ChainedDecode::fails

@@ -1,5 +1,7 @@
 // Tests what a session knows after an exception: a timeline that is true, and no logits of other tokens.
+#include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -131,7 +133,7 @@ class MostOfAFile {
 
 TEST_P(Exceptions, OfATraceThatCannotBeWrittenLeaveATimelineThatGoesOnAfterASync) {
   constexpr rlim_t kSome = 100;  // bytes, less than a few tokens take
-  const std::string path = testing::TempDir() + "trace_of_" + current_device;
+  const std::string path = fmt::format("{}trace_of_{}_{}", testing::TempDir(), current_device, getpid());
   std::filesystem::remove(path);
   EngineOptions options = on(current_device);
   options.expert_trace = path;

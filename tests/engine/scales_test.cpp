@@ -1,4 +1,7 @@
 // Tests that scales of a file reach the logits, each those of its own tensor.
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -32,7 +35,7 @@ class Scales : public OnDevice {
       scale = change(scale);
       std::memcpy(&bytes[block + at], &scale, sizeof scale);
     }
-    const std::string path = testing::TempDir() + "scales_" + current_device + ".gguf";
+    const std::string path = fmt::format("{}scales_{}_{}.gguf", testing::TempDir(), current_device, getpid());
     std::ofstream(path, std::ios::binary) << bytes;
     auto logits = logits_of(path);
     std::filesystem::remove(path);

@@ -71,6 +71,7 @@ Value function_strftime(Runtime& rt, const Args& args) {
   if (rt.now >= 0) {
     const auto now = static_cast<std::time_t>(rt.now);
     gmtime_r(&now, &local);
+    local.tm_zone = "";  // of a time that is local somewhere, as Python's has none
   } else {
     const std::time_t now = std::time(nullptr);
     localtime_r(&now, &local);
