@@ -75,9 +75,9 @@ void interrupt(ChatParts& chat);  // whatever of it is shown; what waits goes ba
 // The same because the program ends: a turn that waits for the model stays stored, without an answer.
 void interrupt_at_end(ChatParts& chat);
 
-// do_conversations.cpp. All throw Error(usage) where an answer is being made.
-// Before another one is opened: an answer that is being made goes on out of sight. Throws Error(usage) where
-// something else runs, or waits.
+// do_conversations.cpp. All throw Error(usage) where the open conversation cannot be left: its answer would
+// be lost, or waits, another task runs, or a message waits here that was not sent behind this command. Before
+// another one is opened: an answer that is being made goes on out of sight.
 void leave_conversation(ChatParts& chat);
 void new_conversation(ChatParts& chat);
 void open_conversation(ChatParts& chat, int64_t number);  // Error(runtime) where it is not there

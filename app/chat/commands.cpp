@@ -107,7 +107,10 @@ const Command kCommands[] = {
      "pbcopy."},
     {"/save", "", "N FILE", "write a code block to a file", " | %files", runs, do_save,
      "N is the number at the code block. FILE! overwrites a file that is there."},
-    {"/quit", "/bye /exit", "", "end the program", "", runs, do_quit},
+    {"/quit", "/bye /exit", "", "end the program", "", runs, do_quit,
+     "Where a message is not sent, an answer elsewhere is still being made, or something is not saved, it "
+     "says so "
+     "first; /quit again ends the program without."},
 };
 
 bool has_alias(const Command& command, std::string_view name) {

@@ -74,6 +74,9 @@ std::vector<Offer> offers(const ChatParts& chat) {
 void take_offer(ChatParts& chat, const Offer& offer) {
   if (offer.running) return chat.front_end().notice(fmt::format("{} answers already.", one_line(offer.name)));
   if (!offer.why_not.empty()) refuse(fmt::format("{}: {}", offer.name, offer.why_not));
+  if (offer.path.empty() && !chat.settings.now.files.below.empty())
+    refuse(fmt::format("{}: this model is not here, and a script fetches none; --allow-writes lets it",
+                       one_line(offer.name)));
   if (offer.path.empty()) return chat.models.pull(offer.name);
   chat.models.want(offer.path);
   if ((chat.busy() && !chat.tasks.is_quiet()) || chat.model.loading()) {

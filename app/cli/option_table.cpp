@@ -248,7 +248,8 @@ const OptionRow kScreenRows[] = {
     {.flags = "--keys",
      .value = "FILE",
      .words = "%file",
-     .help = "file with lines of 'key = action'; otherwise bitnet-chat/keys in the config folder",
+     .help =
+         "file with lines of 'key = action', for the screen; otherwise bitnet-chat/keys in the config folder",
      .example = "~/my-keys",
      .read = [](Options& o, View v) { o.keys = not_empty("keys", v); }},
     {.flags = "--verbose",

@@ -18,7 +18,8 @@ namespace bitnet {
 
 class PullWatcher;  // pull_progress.h
 
-// Fetches it, unless it is here, and returns the path of the file. Throws as pull does, and PullStopped.
+// Fetches it, unless it is here with the length and the SHA-256 that were published, as far as they were, and
+// returns the path of the file. Throws as pull does, and PullStopped.
 std::string fetch_model(const std::string& name, PullWatcher& watcher);
 
 // Writes the path of the file to `out`, and progress to `err` if that is a terminal. Returns the exit code:

@@ -1,6 +1,7 @@
 // Names of models on a model hub, and where 'bitnet-chat pull' keeps their files:
 //     $XDG_CACHE_HOME/bitnet-chat/models/hub/OWNER/REPO/FILE and .../models/url/HOST/PATH
-// It is a cache, because everything in it can be fetched again.
+// Where an address has a query, or what a name of a file cannot have, 12 digits of its SHA-256 stand before
+// the ending. It is a cache, because everything in it can be fetched again.
 //
 // Thread rule: values and free functions; main's thread.
 #pragma once
@@ -45,7 +46,7 @@ std::string find_pulled(std::string_view name);
 // Every file that was pulled, in the order of their paths; at most so many as a person would look at.
 struct PulledFile {
   std::filesystem::path path;
-  std::string name;  // OWNER/REPO/FILE; of a URL, the file's name without .gguf
+  std::string name;  // OWNER/REPO/FILE; of a URL, the name of that file without .gguf
 };
 std::vector<PulledFile> pulled_files();
 

@@ -1,7 +1,8 @@
 // Reads files that a person names, within bounds, and writes text to them.
 //
-// Thread rule: free functions; safe anywhere. They read only regular files, and /dev/null as an empty one, so
-// they never wait on a named pipe or read a device.
+// Thread rule: free functions; safe anywhere. Of files that are named they read only regular ones, and
+// /dev/null as an empty one; standard input, and a pipe of the shell where that is allowed, are waited for.
+// What is written goes where OutputFile lets it.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,8 @@ std::string with_products_kept(std::string_view text);
 // Puts stand-ins for what CommonMark would take out of the text:
 //   the bracket that begins the definition of a link, which is not shown otherwise;
 //   the backslash and the bracket of \( \) \[ \], which are the marks of a formula;
-//   each other backslash inside of a formula, also one between $$ and $$, such as \\ at the end of a row.
+//   each other backslash inside of a formula, also one between $$ and $$, such as \\ in a row, but not before
+//   a bar, a backtick or the end of a line.
 // Elsewhere \\ is one backslash, as in CommonMark.
 void keep_text(std::string& text);
 

@@ -90,7 +90,7 @@ complete -c bitnet-chat -l status -x -a 'short full' -d 'what the status line sh
 complete -c bitnet-chat -l record -r -F -d 'record what the terminal shows (asciicast v3)'
 complete -c bitnet-chat -l record-input -d 'record what is typed as well, even what the screen does not show'
 complete -c bitnet-chat -l mouse -d 'take clicks: on a code block to copy it, in a list to pick from it; to select text, hold Shift then (Option in iTerm2)'
-complete -c bitnet-chat -l keys -r -F -d 'file with lines of '\''key = action'\''; otherwise bitnet-chat/keys in the config folder'
+complete -c bitnet-chat -l keys -r -F -d 'file with lines of '\''key = action'\'', for the screen; otherwise bitnet-chat/keys in the config folder'
 complete -c bitnet-chat -l verbose -d 'report how each answer was made'
 complete -c bitnet-chat -l config -r -F -d 'read this config file instead of the usual one'
 complete -c bitnet-chat -l version -d 'print the version'

@@ -105,7 +105,7 @@ _bitnet_chat() {
     '--record[record what the terminal shows (asciicast v3)]:FILE:_files'
     '--record-input[record what is typed as well, even what the screen does not show]'
     '--mouse[take clicks\: on a code block to copy it, in a list to pick from it; to select text, hold Shift then (Option in iTerm2)]'
-    '--keys[file with lines of '\''key = action'\''; otherwise bitnet-chat/keys in the config folder]:FILE:_files'
+    '--keys[file with lines of '\''key = action'\'', for the screen; otherwise bitnet-chat/keys in the config folder]:FILE:_files'
     '--verbose[report how each answer was made]'
     '--config[read this config file instead of the usual one]:FILE:_files'
     '--version[print the version]'

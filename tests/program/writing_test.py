@@ -115,6 +115,13 @@ class Writing(unittest.TestCase):
         self.assertTrue(os.path.exists(outside))
         self.assertEqual(script("@screenshot " + outside, arguments=["--allow-writes"])[0], 1)
 
+    def test_a_script_fetches_no_model(self):
+        code, out, err = script("/model http://127.0.0.1:9/evil.gguf")
+        self.assertEqual(code, 3)
+        self.assertIn("a script fetches none; --allow-writes lets it", out + err)
+        code, out, err = script("/model http://127.0.0.1:9/evil.gguf", arguments=("--allow-writes",))
+        self.assertNotIn("a script fetches none", out + err)
+
     def test_a_mark_behind_the_name_overwrites_and_quotes_are_no_part_of_it(self):
         put("two words.md")
         self.assertEqual(script("Hello!", '/export md "two words.md"', arguments=["--allow-writes"])[0], 3)
