@@ -76,21 +76,6 @@ KvFiles kv_files_for(const Options& options) {
   return options.is_private ? KvFiles() : kv_files(options.kv_cache);
 }
 
-// At its end no file has what the model has read: one of them may belong to what was deleted meanwhile, also
-// where that was broken off, and whatever the options say of new files.
-class ClearedKvFiles {
- public:
-  explicit ClearedKvFiles(bool wanted) : wanted_(wanted) {}
-  ~ClearedKvFiles() {
-    if (wanted_) kv_files(0).clear();
-  }
-  ClearedKvFiles(const ClearedKvFiles&) = delete;
-  ClearedKvFiles& operator=(const ClearedKvFiles&) = delete;
-
- private:
-  const bool wanted_;
-};
-
 // Removes what was in the trash for too long, with every trace of it. This happens at the end of a chat, when
 // nobody waits.
 void tidy(Store& store) {
@@ -372,7 +357,8 @@ int run_on_store(const Options& options, Store& store, Output& out, Output& err)
       tool_import(store, options, out);
       break;
     case Mode::delete_chat: {
-      const ClearedKvFiles cleared(options.now);
+      // One of the files may belong to what is deleted, whatever the options say of new ones.
+      const ClearedKvFiles cleared(options.now ? kv_files(0) : KvFiles());
       tool_delete(store, options, out);
       break;
     }

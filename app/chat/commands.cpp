@@ -109,8 +109,7 @@ const Command kCommands[] = {
      "N is the number at the code block. FILE! overwrites a file that is there."},
     {"/quit", "/bye /exit", "", "end the program", "", runs, do_quit,
      "Where a message is not sent, an answer elsewhere is still being made, or something is not saved, it "
-     "says so "
-     "first; /quit again ends the program without."},
+     "says so first; /quit again ends the program without."},
 };
 
 bool has_alias(const Command& command, std::string_view name) {

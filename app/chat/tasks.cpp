@@ -31,7 +31,7 @@ void Tasks::finish(const Finished& finished) {
   task_.reset();
   reporter_.set_state(ChatState::idle, 1);
   if (finished.reason == "device_lost") {
-    trouble_ = !task.quiet;
+    trouble_ |= !task.quiet;
     reporter_.error(fmt::format("{} ({}): {}. The device is being opened again.", model_->device.name,
                                 model_->device.driver, finished.message));
     model_.set_loading();
@@ -40,7 +40,7 @@ void Tasks::finish(const Finished& finished) {
   try {
     task.on_finish(finished);
   } catch (const Error& error) {
-    trouble_ = !task.quiet;
+    trouble_ |= !task.quiet;
     reporter_.error(error.what());
   }
 }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bitnet {
@@ -55,6 +56,18 @@ class KvFiles {
 
   std::string folder_;
   uint64_t most_bytes_ = 0;
+};
+
+// Clears the files at its end, also where what was done meanwhile was broken off.
+class ClearedKvFiles {
+ public:
+  explicit ClearedKvFiles(KvFiles files) : files_(std::move(files)) {}
+  ~ClearedKvFiles() { files_.clear(); }
+  ClearedKvFiles(const ClearedKvFiles&) = delete;
+  ClearedKvFiles& operator=(const ClearedKvFiles&) = delete;
+
+ private:
+  const KvFiles files_;
 };
 
 }  // namespace bitnet

@@ -195,9 +195,9 @@ class Keeping(ProgramCase):
         with open(template, "w") as file:
             file.write("{{ strftime_now('%d %H') }}{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{% endfor %}")
         given = ("--device", "cpu", "-n", "4", "--chat-template", template)
-        run(TALKING, *given, "-p", "Hello! " * 20, TZ="XXX-13")
-        run(TALKING, *given, "--resume", "1", "-p", "And here?", TZ="XXX+11")
-        for options, zone in (([], "UTC"), (["--ctx", "32"], "XXX-13")):
+        run(TALKING, *given, "-p", "Hello! " * 20, TZ="EAST-13")
+        run(TALKING, *given, "--resume", "1", "-p", "And here?", TZ="WEST+11")
+        for options, zone in (([], "UTC"), (["--ctx", "32"], "EAST-13")):
             code, out, err = run("replay", "1", "--verify", "--device", "cpu", "--chat-template", template, *options, TZ=zone)
             self.assertEqual((code, err), (0, ""), zone)
             self.assertRegex(out, r"^2 turns, \d+ tokens: the same; ")

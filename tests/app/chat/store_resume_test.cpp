@@ -181,6 +181,17 @@ TEST_F(StoreFault, SavingResumesWithoutAConversationInWhichNothingWasSaid) {
 
 // ---- what other programs write meanwhile
 
+// As another program does with an answer of conversation 1.
+void go_on_with(Store& store, int64_t answer, const char* words) {
+  StoredTurn turn;
+  turn.message = answer;
+  turn.sampler = "{}";
+  turn = store.begin_turn(1, std::nullopt, turn);
+  store.append(turn, words, {});
+  turn.finish = "stop";
+  store.finish_turn(turn);
+}
+
 TEST_F(StoreFault, WhatAnotherProgramWroteMeanwhileStays) {
   script.answer("ab");
   store = Store::open(file());
@@ -194,13 +205,7 @@ TEST_F(StoreFault, WhatAnotherProgramWroteMeanwhileStays) {
   faulty_vfs::heal();
   {
     const auto other = Store::open(file());
-    StoredTurn turn;
-    turn.message = answer;
-    turn.sampler = "{}";
-    turn = other->begin_turn(1, std::nullopt, turn);
-    other->append(turn, "bc", {});
-    turn.finish = "stop";
-    other->finish_turn(turn);
+    go_on_with(*other, answer, "bc");
     other->set_title(1, "theirs");
     other->set_kept(answer, true);
     other->set_archived(1, true);
@@ -230,16 +235,7 @@ TEST_F(StoreFault, AnAnswerThatTwoProgramsWentOnWithIsThereTwice) {
   say("/continue");
   EXPECT_EQ(front.shown.back().text, "am");
   faulty_vfs::heal();
-  {
-    const auto other = Store::open(file());
-    StoredTurn turn;
-    turn.message = answer;
-    turn.sampler = "{}";
-    turn = other->begin_turn(1, std::nullopt, turn);
-    other->append(turn, "theirs", {});
-    turn.finish = "stop";
-    other->finish_turn(turn);
-  }
+  go_on_with(*Store::open(file()), answer, "theirs");
   say("/list");
   EXPECT_TRUE(front.last_status.saved);
   EXPECT_EQ(store->message(answer)->text, "atheirs");
