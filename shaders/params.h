@@ -55,7 +55,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_WINDOW 32           // keys that a token sees; 0: all; of stages 1: some do not see all
 #define CONSTANT_VALUE_PARTS 33      // workgroups among which attention divides the features of its result
 #define CONSTANT_ELEMENT 34          // ELEMENT_...
-#define CONSTANT_SPLIT 35            // 1: attention of a few tokens is divided by chunks of keys
+#define CONSTANT_SPLIT 35            // 1: attention of a few tokens is divided by chunks of keys; tiles by inputs
 #define CONSTANT_BITS 36             // of a code of a matrix of blocks
 #define CONSTANT_UNIT 37             // inputs of a matrix of blocks that share a scale: 32 or 16
 #define CONSTANT_MINIMUM 38          // 1: they also share a minimum
@@ -217,6 +217,8 @@ struct GroupsPush {
   float scale1;
   float scale2;
   float fixed_point;
+  uint whole_tiles;  // of ternary_matmul_groups_matrix: the first tiles, which have a workgroup each
+  uint splits;       // and how many each of the others has
 };
 
 // One tensor of blocks or floats, or with OUT_GATE two of one size, gate and up. Its rows begin at first_row

@@ -6,7 +6,9 @@
 // unpacked to -1, 0, +1, so that nothing has to be subtracted. CONSTANT_OUT says where the result goes, as in
 // ternary_matvec_groups.comp; with OUT_GATE the first half of a subgroup's tiles is gate, the second the same
 // rows of up. Where there are few sums, kParts subgroups make those of a tile together: each has other groups
-// of a step, and in the end their sums are added.
+// of a step, and in the end their sums are added. Behind the first tiles each may have several workgroups,
+// which split its steps among them (engine/vk/split_tiles.h). Neighbouring workgroups have the same rows and
+// other tokens, so that codes come from memory once.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
@@ -30,6 +32,7 @@ layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
 layout(constant_id = CONSTANT_REST) const uint kRest = 0;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
+layout(constant_id = CONSTANT_SPLIT) const uint kSplit = 0;  // 1: some tiles are split; else no code for it
 
 layout(push_constant) uniform Push { GroupsPush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
@@ -39,6 +42,8 @@ layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_o
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
 layout(binding = 5) readonly buffer Shares { float shares[]; };  // [n_tokens][n_in / 64]: with kInputUnits
 layout(binding = 6) readonly buffer RestQ { uvec4 rest_q[]; };  // as q, with kRest
+layout(binding = 7) coherent buffer SplitSums { int split_sums[]; };  // [split tile][split][token of it][row]
+layout(binding = 8) buffer SplitsDone { uint splits_done[]; };        // [split tile], 0 between dispatches
 
 #include "common/ternary.glsl"
 #include "common/groups.glsl"
@@ -83,12 +88,13 @@ float next_shares[kFetchShares];
 // while others multiply.
 const bool kAhead = kPlanes == 1 || kParts > 1 || kSubgroupTileRows > 32;
 
-uint lane;
+uint lane, row_tile, token_tile;
+shared bool is_last_split;
 
 // The row of the stacked matrix that is row `r` of the tile.
 uint matrix_row(uint r) {
   uint in_subgroup = r % kSubgroupTileRows;
-  uint row = gl_WorkGroupID.x * kOutRows + r / kSubgroupTileRows * kSubgroupOutRows +
+  uint row = row_tile * kOutRows + r / kSubgroupTileRows * kSubgroupOutRows +
              in_subgroup % kSubgroupOutRows;
   return in_subgroup < kSubgroupOutRows ? row : push.n_out + row;
 }
@@ -112,7 +118,7 @@ void fetch(uint step_) {
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
     uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kUnits - 1);
-    uint t = min(gl_WorkGroupID.y * kTileTokens + at / kUnits, push.n_tokens - 1);
+    uint t = min(token_tile * kTileTokens + at / kUnits, push.n_tokens - 1);
     uint from = t * groups * 4 + min(step_ * kUnits + at % kUnits, groups * 4 - 1);
     next_q[i] = q[from];
     if (kRest != 0) next_q[(kPlanes - 1) * kFetchQ + i] = rest_q[from];
@@ -120,7 +126,7 @@ void fetch(uint step_) {
   if (kInputUnits != 0)
     UNROLL for (uint i = 0; i < kFetchShares; ++i) {
       uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kGroups - 1);
-      uint t = min(gl_WorkGroupID.y * kTileTokens + at / kGroups, push.n_tokens - 1);
+      uint t = min(token_tile * kTileTokens + at / kGroups, push.n_tokens - 1);
       next_shares[i] = shares[t * groups + min(step_ * kGroups + at % kGroups, groups - 1)];
     }
 }
@@ -156,24 +162,101 @@ int rounded_and_biased(int biased, float scale) {
   return floatBitsToInt(half_to_even);
 }
 
+// Results that an invocation gives at a time, so that it waits once for what they are added to.
+const uint kAtOnce = 8;
+struct Result {
+  uint token, row;  // of the result; or past its end, for nothing
+  int sum, up_sum;  // of the row's integers, and of those of the same row of up
+};
+
+void give(Result results[kAtOnce]) {
+  float before[kAtOnce];
+  UNROLL for (uint i = 0; i < kAtOnce; ++i) {
+    uint t = min(results[i].token, push.n_tokens - 1), row = min(results[i].row, push.n_out - 1);
+    if (kOut == OUT_ADD) before[i] = y[t * push.n_out + row];
+  }
+  UNROLL for (uint i = 0; i < kAtOnce; ++i) {
+    Result r = results[i];
+    if (r.token >= push.n_tokens || r.row >= push.n_out) continue;
+    float s = uintBitsToFloat(q_info[r.token].x);
+    precise float result;
+    if (kOut == OUT_GATE) {
+      result = gated(ternary_result(r.sum, 0, s, push.scale0), ternary_result(r.up_sum, 0, s, push.scale1));
+    } else {
+      result = ternary_result(r.sum, 0, s, scale_of_row(r.row));
+      if (kOut == OUT_ADD) result = before[i] + result;
+    }
+    y[r.token * push.n_out + r.row] = result;
+  }
+}
+
+// Where number `at` of the sums of a split tile is, as [token][row], which one of its workgroups has made.
+const uint kTileSums = kTileTokens * kTileRows;
+uint split_sum_at(uint split_tile, uint split, uint at) {
+  return (split_tile * push.splits + split) * kTileSums + at;
+}
+
+// Gives the results of a split tile, if this workgroup is the last of those that make it.
+void give_split_tile(uint split_tile) {
+  memoryBarrierBuffer();
+  barrier();
+  if (lane == 0) is_last_split = atomicAdd(splits_done[split_tile], 1) == push.splits - 1;
+  barrier();
+  if (!is_last_split) return;
+  memoryBarrierBuffer();
+  if (lane == 0) splits_done[split_tile] = 0;
+  for (uint first = lane; first < kTileTokens * kOutRows; first += kAtOnce * gl_WorkGroupSize.x) {
+    Result results[kAtOnce];
+    uint at[kAtOnce];
+    UNROLL for (uint i = 0; i < kAtOnce; ++i) {
+      uint e = first + i * gl_WorkGroupSize.x, token = e / kOutRows, row = e % kOutRows;
+      results[i].token = token < kTileTokens ? token_tile * kTileTokens + token : ~0u;
+      results[i].row = row_tile * kOutRows + row;
+      results[i].sum = results[i].up_sum = 0;
+      at[i] = min(token, kTileTokens - 1) * kTileRows + row / kSubgroupOutRows * kSubgroupTileRows +
+              row % kSubgroupOutRows;
+    }
+    for (uint split = 0; split < push.splits; ++split)
+      UNROLL for (uint i = 0; i < kAtOnce; ++i) {
+        uint from = split_sum_at(split_tile, split, at[i]);
+        results[i].sum += split_sums[from];
+        if (kOut == OUT_GATE) results[i].up_sum += split_sums[from + kSubgroupOutRows];
+      }
+    give(results);
+  }
+}
+
 void main() {
   lane = gl_LocalInvocationIndex;
   uint part = kParts > 1 ? gl_SubgroupID / kSubgroups : 0, subgroup = gl_SubgroupID - part * kSubgroups;
   uint subgroup_row = subgroup % kSubgroupRows, subgroup_token = subgroup / kSubgroupRows;
   uint rows_at = subgroup_row * kSubgroupTileRows, tokens_at = subgroup_token * kSubgroupTileTokens;
 
+  bool is_split = kSplit != 0 && gl_WorkGroupID.x >= push.whole_tiles;
+  uint behind_whole = is_split ? gl_WorkGroupID.x - push.whole_tiles : 0;
+  uint split_tile = behind_whole / push.splits, split = behind_whole % push.splits;
+  uint tile_ = is_split ? push.whole_tiles + split_tile : gl_WorkGroupID.x;
+  uint token_tiles = (push.n_tokens + kTileTokens - 1) / kTileTokens;
+  token_tile = tile_ % token_tiles;
+  row_tile = tile_ / token_tiles;
+
   MatrixC acc[kRowTiles][kTokenTiles];
   UNROLL for (uint i = 0; i < kRowTiles; ++i)
     UNROLL for (uint j = 0; j < kTokenTiles; ++j) acc[i][j] = MatrixC(0);
 
-  if (kAhead) fetch(0);
-  uint n_steps = (push.n_in / 64 + kGroups - 1) / kGroups;
-  for (uint step_ = 0; step_ < n_steps; ++step_) {
+  uint n_steps = (push.n_in / 64 + kGroups - 1) / kGroups, step_ = 0, end_step = n_steps;
+  if (is_split) {
+    step_ = n_steps * split / push.splits;
+    end_step = n_steps * (split + 1) / push.splits;
+  }
+  int bias = int((end_step - step_) * kGroups) * kHalfway;
+  if (kAhead) fetch(step_);
+  for (; step_ < end_step; ++step_) {
     if (!kAhead) fetch(step_);
     barrier();
     store(step_);
     barrier();
-    if (kAhead) fetch(min(step_ + 1, n_steps - 1));
+    if (kAhead) fetch(min(step_ + 1, end_step - 1));
     UNROLL for (uint own = 0; own < kOwnGroups; ++own) {
       uint g = part * kOwnGroups + own;
       MatrixB b[kTokenTiles][kPlanes * kProducts];
@@ -213,32 +296,33 @@ void main() {
   }
 
   barrier();
-  uint sums = subgroup * kSums;
-  int bias = int(n_steps * kGroups) * kHalfway;
-  uint first_row = gl_WorkGroupID.x * kOutRows + subgroup_row * kSubgroupOutRows;
-  uint first_token = gl_WorkGroupID.y * kTileTokens + tokens_at;
+  uint sums = subgroup * kSums, first_row = row_tile * kOutRows + subgroup_row * kSubgroupOutRows;
+  uint sharing = kParts * gl_SubgroupSize, own = part * gl_SubgroupSize + gl_SubgroupInvocationID;
   UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
     UNROLL for (uint i = 0; i < kRowTiles; ++i)
       coopMatStoreNV(acc[i][j], tile, part * kPartSums + sums + i * kM / 4, kSubgroupTileRows / 4, true);
     barrier_of_parts();
-    uint first = part * gl_SubgroupSize + gl_SubgroupInvocationID;
-    for (uint e = first; e < kN * kSubgroupOutRows; e += kParts * gl_SubgroupSize) {
-      uint token = e / kSubgroupOutRows, row = e % kSubgroupOutRows;
-      uint at = token * kSubgroupTileRows + row, t = first_token + j * kN + token;
-      if (t >= push.n_tokens || first_row + row >= push.n_out) continue;
-      float s = uintBitsToFloat(q_info[t].x);
-      int sum = sum_of_parts(sums, at) - bias;
-      uint to = t * push.n_out + first_row + row;
-      if (kOut == OUT_GATE) {
-        uint at_up = at + kSubgroupOutRows;
-        y[to] = gated(ternary_result(sum, 0, s, push.scale0),
-                      ternary_result(sum_of_parts(sums, at_up) - bias, 0, s, push.scale1));
-      } else {
-        precise float result = ternary_result(sum, 0, s, scale_of_row(first_row + row));
-        if (kOut == OUT_ADD) result = y[to] + result;
-        y[to] = result;
+    uint first_token = tokens_at + j * kN;
+    if (is_split) {
+      for (uint e = own; e < kN * kSubgroupTileRows; e += sharing) {
+        uint at = (first_token + e / kSubgroupTileRows) * kTileRows + rows_at + e % kSubgroupTileRows;
+        split_sums[split_sum_at(split_tile, split, at)] = sum_of_parts(sums, e) - bias;
+      }
+    } else {
+      for (uint first = own; first < kN * kSubgroupOutRows; first += kAtOnce * sharing) {
+        Result results[kAtOnce];
+        UNROLL for (uint i = 0; i < kAtOnce; ++i) {
+          uint e = first + i * sharing, token = e / kSubgroupOutRows, row = e % kSubgroupOutRows;
+          uint at = min(token, kN - 1) * kSubgroupTileRows + row;
+          results[i].token = token < kN ? token_tile * kTileTokens + first_token + token : ~0u;
+          results[i].row = first_row + row;
+          results[i].sum = sum_of_parts(sums, at) - bias;
+          results[i].up_sum = kOut == OUT_GATE ? sum_of_parts(sums, at + kSubgroupOutRows) - bias : 0;
+        }
+        give(results);
       }
     }
     barrier_of_parts();
   }
+  if (is_split) give_split_tile(split_tile);
 }

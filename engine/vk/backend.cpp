@@ -46,6 +46,7 @@ class VulkanBackend : public Backend {
         places_(device_, transfer_, kernels_of(options).poison_slots),
         host_params_(device_, kParamsBytes, BufferUse::shared),
         params_(device_, kParamsBytes, BufferUse::device),
+        split_sums_(device_, transfer_),
         decode_(device_, kernels_, transfer_, params_, kernels_of(options),
                 StuckChains(kept_file(device_, options.cache_folder, "stuck"))),
         head_shortlist_(kernels_of(options).head_shortlist) {}
@@ -132,7 +133,7 @@ class VulkanBackend : public Backend {
                                   const VulkanBuffer* host_params) {
     auto program = std::make_unique<VulkanProgram>(device_, &spare_pools_);
     VulkanRecorder recorder(device_, kernels_, decode_, &stream_, &places_, &shortlists_of_, host_params,
-                            params_, *program);
+                            params_, &split_sums_, *program);
     kernels(recorder);
     recorder.finish();
     return program;
@@ -172,6 +173,7 @@ class VulkanBackend : public Backend {
   ExpertPlaces places_;
   VulkanBuffer host_params_;
   VulkanBuffer params_;
+  SplitSums split_sums_;
   Decode decode_;
   const HeadShortlist head_shortlist_;
   bool may_copy_head_ = false;

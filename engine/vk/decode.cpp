@@ -272,7 +272,8 @@ DecodeDispatches Decode::lay_out(DecodeStages list, const DecodeShape& shape, co
 bool Decode::ends(DecodeStages empty, const Kernel& kernel) {
   DecodeDispatches chain = lay_out(std::move(empty), {}, kernel, true, 1);
   VulkanProgram program(device_);
-  VulkanRecorder recorder(device_, kernels_, *this, nullptr, nullptr, nullptr, nullptr, params_, program);
+  VulkanRecorder recorder(device_, kernels_, *this, nullptr, nullptr, nullptr, nullptr, params_, nullptr,
+                          program);
   recorder.decode(std::move(chain));
   recorder.finish();
   program.commands.submit();

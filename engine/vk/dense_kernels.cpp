@@ -29,8 +29,8 @@ uint32_t tile_bytes(const Specialisation& c, const BlockType& type) {
 // The tile of blocks_matmul_matrix, measured on an H200. Units of 16 leave no registers for parts, and minima
 // few. Of few tokens the larger tiles would be half empty. Two of them are for products of which an H200 then
 // has one tile on nearly each of its multiprocessors.
-std::optional<Specialisation> blocks_tile(const Device& device, const BlockType& type, uint64_t outputs,
-                                          uint32_t tokens) {
+std::optional<ChosenTile> blocks_tile(const Device& device, const BlockType& type, uint64_t outputs,
+                                      uint32_t tokens) {
   constexpr uint64_t kFew = 400'000;
   constexpr MatrixTile kOfUnits16[] = {
       {kFew, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 2, 4}};
@@ -75,9 +75,12 @@ VulkanKernels::Matmul VulkanKernels::blocks_matmul(TensorType type, const Out& o
   if (matrix_ && shape.k <= 32 && shape.n % 4 == 0) {
     const uint64_t outputs = uint64_t{rows} * n * (gated ? 2 : 1);
     if (const auto tile = blocks_tile(device_, *find_block_type(type), outputs, n)) {
-      constants.insert(tile->begin(), tile->end());
-      return {kernel(Shader::blocks_matmul_matrix, constants),
-              gated ? tile_rows(*tile) / 2 : tile_rows(*tile), tile_tokens(*tile), true};
+      constants.insert(tile->constants.begin(), tile->constants.end());
+      const uint32_t tile_height = tile_rows(tile->constants);
+      return {.kernel = kernel(Shader::blocks_matmul_matrix, constants),
+              .rows = gated ? tile_height / 2 : tile_height,
+              .tokens = tile_tokens(tile->constants),
+              .tensors = true};
     }
   }
   return {kernel(DOT(blocks_matmul), constants), gated ? 32U : 64U, 32};

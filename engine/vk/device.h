@@ -35,6 +35,7 @@ class Device {
   bool shared_subgroups() const { return shared_subgroups_; }
   uint32_t subgroup_size() const { return subgroup_size_; }
   const std::optional<MatrixShape>& int8_matrix() const { return physical_.int8_matrix; }
+  uint32_t multiprocessors() const { return physical_.multiprocessors; }
   bool half_matrix() const { return physical_.half_matrix && is_gpu_ && !shared_subgroups_; }
   bool reconverges() const { return physical_.reconverges; }
   bool has_addresses() const { return physical_.addresses; }

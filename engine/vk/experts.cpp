@@ -91,11 +91,11 @@ void VulkanRecorder::product_of_experts(const Matrix& w, const Quantised& q, con
                   up.fixed},
         {table, q.q.get(), q.info.get(), &out.y, of_rows, any, any, q.sums16.get(), any, q.scales.get()},
         groups_x, groups_y);
-  dispatch(
-      kernel.kernel,
-      GroupsPush{w.n_in, rows.n_out, rows.pairs, rows.n_out, rows.n_out, part.scale, up.scale, 0, w.fixed},
-      {table, q.q.get(), q.info.get(), &out.y, of_rows, q.sums.get(), q.scales ? q.scales.get() : any},
-      groups_x, groups_y);
+  dispatch(kernel.kernel,
+           GroupsPush{w.n_in, rows.n_out, rows.pairs, rows.n_out, rows.n_out, part.scale, up.scale, 0,
+                      w.fixed, 0, 1},
+           {table, q.q.get(), q.info.get(), &out.y, of_rows, q.sums.get(), q.scales ? q.scales.get() : any},
+           groups_x, groups_y);
 }
 
 // x += what the experts give, for a few tokens.

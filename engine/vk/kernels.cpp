@@ -46,7 +46,7 @@ uint32_t sum_bytes(const Specialisation& c) {
 }
 
 // The tile of ternary_matmul_matrix, measured on an H200.
-std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs) {
+std::optional<ChosenTile> trits_tile(const Device& device, uint64_t outputs) {
   constexpr MatrixTile kTiles[] = {{200'000, 16, 16, 2, 2, 4},
                                    {400'000, 16, 16, 4, 1},
                                    {1'000'000, 32, 32, 2, 2},
@@ -61,10 +61,17 @@ std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs)
   });
 }
 
+// Groups of inputs of a step of ternary_matmul_groups_matrix.
+uint32_t groups_of_step(const Specialisation& c) {
+  const uint32_t parts = c.at(CONSTANT_PARTS);
+  return parts > 1 ? parts : 2;
+}
+
 // The same of ternary_matmul_groups_matrix, whose sums take twice the registers: no tile of a subgroup is
 // larger than 64 x 32. Of few tokens the larger tiles would be half empty.
-std::optional<Specialisation> groups_tile(const Device& device, const Matrix& w, uint32_t tokens) {
+std::optional<ChosenTile> groups_tile(const Device& device, const Matrix& w, uint32_t tokens) {
   constexpr uint64_t kFewest = 200'000, kFew = 400'000, kMore = 1'600'000;
+  constexpr uint32_t kFlagBytes = 16;  // whether a workgroup is the last of a split tile
   // With two planes two large tiles run on a multiprocessor. Up to kAWave outputs an H200 makes all at once;
   // of some more a few would be left, with most of the device idle.
   constexpr uint64_t kAWave = 2'163'000, kMoreThanAWave = 3'500'000;
@@ -73,17 +80,25 @@ std::optional<Specialisation> groups_tile(const Device& device, const Matrix& w,
   constexpr MatrixTile kTwoPlanes[] = {{kFewest, 16, 16, 1, 1, 4},     {kFew, 32, 16, 2, 1, 2},
                                        {kMore, 32, 32, 2, 2},          {kAWave, 64, 32, 2, 2},
                                        {kMoreThanAWave, 32, 32, 2, 2}, {UINT64_MAX, 64, 32, 2, 2}};
-  const bool two = w.input == Input::int16_units;
-  const uint32_t planes = two ? 2 : 1;
-  const uint64_t outputs = uint64_t{w.rows()} * tokens;
-  return matrix_tile(device, two ? std::span<const MatrixTile>(kTwoPlanes) : kOnePlane,
-                     tokens <= 32 ? std::min(outputs, kFew) : outputs, [&](const Specialisation& c) {
-                       const uint32_t rows = tile_rows(c), n = tile_tokens(c), parts = c.at(CONSTANT_PARTS);
-                       const uint32_t groups = parts > 1 ? parts : 2;
-                       const uint32_t step =
-                           (rows + planes * n) * (64 * groups + 16) + (rows + n) * 4 * groups;
-                       return std::max(step, parts * sum_bytes(c));
-                     });
+  // Where it is known how many multiprocessors there are, a round that would be nearly empty is split, and
+  // the larger tile is the best of all but few tokens.
+  constexpr MatrixTile kTwoPlanesSplit[] = {
+      {kFewest, 16, 16, 1, 1, 4}, {kFew, 32, 16, 2, 1, 2}, {UINT64_MAX, 64, 32, 2, 2, 1, 2}};
+  const bool two = w.input == Input::int16_units, splits = two && device.multiprocessors() != 0;
+  const std::span<const MatrixTile> tiles = splits ? std::span<const MatrixTile>(kTwoPlanesSplit)
+                                            : two  ? kTwoPlanes
+                                                   : std::span<const MatrixTile>(kOnePlane);
+  uint64_t outputs = uint64_t{w.rows()} * tokens;
+  if (tokens <= 32)
+    outputs = std::min(outputs, kFew);
+  else if (splits)
+    outputs = UINT64_MAX;
+  return matrix_tile(device, tiles, outputs, [&](const Specialisation& c) {
+    const uint32_t rows = tile_rows(c), n = tile_tokens(c), parts = c.at(CONSTANT_PARTS);
+    const uint32_t groups = groups_of_step(c), planes = two ? 2 : 1;
+    const uint32_t step = (rows + planes * n) * (64 * groups + 16) + (rows + n) * 4 * groups;
+    return std::max(step, parts * sum_bytes(c)) + kFlagBytes;
+  });
 }
 
 }  // namespace
@@ -394,13 +409,13 @@ const Kernel& VulkanKernels::expand(Layout to) {
   return kernel(Shader::expand_fives, {{CONSTANT_SCALE_GROUPS, to == Layout::groups ? 1 : 0}});
 }
 
-VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uint32_t n) {
+VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uint32_t n, bool may_split) {
   const bool integer_dot = integer_dot_, gated = out.kind == Out::Kind::gate;
   const auto kind = static_cast<size_t>(out.kind);
   Specialisation constants = product_constants(w, out);
   const bool groups = w.layout != Layout::trits;
   const uint64_t outputs = uint64_t{w.rows()} * n;
-  std::optional<Specialisation> tile;
+  std::optional<ChosenTile> tile;
   if (matrix_) tile = groups ? groups_tile(device_, w, n) : trits_tile(device_, outputs);
   if (!tile) {
     const Shader shaders[] = {DOT(ternary_matmul), DOT(ternary_matmul_add), DOT(ternary_matmul_gate_up)};
@@ -408,10 +423,19 @@ VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uin
   }
   constexpr Shader kMatrix[] = {Shader::ternary_matmul_matrix, Shader::ternary_matmul_add_matrix,
                                 Shader::ternary_matmul_gate_up_matrix};
-  constants.merge(*tile);
-  const uint32_t rows = tile_rows(constants);
-  return {kernel(groups ? Shader::ternary_matmul_groups_matrix : kMatrix[kind], constants),
-          gated ? rows / 2 : rows, tile_tokens(constants)};
+  constants.merge(tile->constants);
+  const uint32_t rows = tile_rows(constants), tokens = tile_tokens(constants);
+  std::optional<TileSplit> split;
+  if (groups) {
+    const uint32_t tiles = ceil_div(w.rows(), rows) * ceil_div(n, tokens);
+    split =
+        split_tiles(tiles, ceil_div(w.n_in / 64, groups_of_step(constants)), may_split ? tile->at_once : 0);
+    constants[CONSTANT_SPLIT] = split->splits > 1 ? 1 : 0;
+  }
+  return {.kernel = kernel(groups ? Shader::ternary_matmul_groups_matrix : kMatrix[kind], constants),
+          .rows = gated ? rows / 2 : rows,
+          .tokens = tokens,
+          .split = split};
 }
 
 VulkanKernels::Sampling VulkanKernels::sampling() {

@@ -11,6 +11,7 @@
 #include "engine/kernel_options.h"
 #include "kernel.h"
 #include "shared_memory.h"
+#include "split_tiles.h"
 
 namespace bitnet::vk {
 
@@ -166,9 +167,10 @@ struct VulkanKernels {
     const Kernel& kernel;
     uint32_t rows;
     uint32_t tokens;
+    std::optional<TileSplit> split = std::nullopt;  // of groups that are multiplied as matrices
     bool tensors = false;  // up to three are one dispatch, each a layer of workgroups
   };
-  Matmul matmul(const Matrix& w, const Out& out, uint32_t n);
+  Matmul matmul(const Matrix& w, const Out& out, uint32_t n, bool may_split);
 
   // Of experts; a matrix of theirs is of groups or blocks. of_experts: a matvec where `pairs_a_row` pairs
   // share a row of the input, for tiles of kExpertTile pairs where it is 0.

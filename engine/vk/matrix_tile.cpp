@@ -12,11 +12,11 @@ uint32_t tile_tokens(const Specialisation& c) {
   return c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_TOKEN_TILES) * c.at(CONSTANT_SUBGROUP_TOKENS);
 }
 
-std::optional<Specialisation> matrix_tile(
-    const Device& device, std::span<const MatrixTile> tiles, uint64_t outputs,
-    const std::function<uint32_t(const Specialisation&)>& shared_bytes) {
+std::optional<ChosenTile> matrix_tile(const Device& device, std::span<const MatrixTile> tiles,
+                                      uint64_t outputs,
+                                      const std::function<uint32_t(const Specialisation&)>& shared_bytes) {
   const MatrixShape shape = *device.int8_matrix();
-  std::optional<Specialisation> largest;
+  std::optional<ChosenTile> largest;
   for (const MatrixTile& t : tiles) {
     const Specialisation c = {
         {CONSTANT_WORKGROUP_SIZE,
@@ -32,7 +32,7 @@ std::optional<Specialisation> matrix_tile(
     if (c.at(CONSTANT_WORKGROUP_SIZE) > device.limits().maxComputeWorkGroupInvocations ||
         shared_bytes(c) > device.limits().maxComputeSharedMemorySize)
       continue;
-    largest = c;
+    largest = {c, t.at_once * device.multiprocessors()};
     if (outputs <= t.most_outputs) break;
   }
   return largest;

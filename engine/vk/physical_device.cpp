@@ -126,6 +126,15 @@ void find_subgroups(bool has_sizes, bool can_require, bool can_be_full, Physical
       std::min<uint64_t>(most, uint64_t{d.subgroups.size} * sizes.maxComputeWorkgroupSubgroups));
 }
 
+uint32_t count_multiprocessors(VkPhysicalDevice device) {
+  if (!has_extension(device, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) return 0;
+  VkPhysicalDeviceShaderSMBuiltinsPropertiesNV sm{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &sm};
+  vkGetPhysicalDeviceProperties2(device, &properties);
+  return sm.shaderSMCount;
+}
+
 // What the device can do that not every device can; Requires: Vulkan 1.2.
 void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d) {
   const bool core_1_3 = api_version >= VK_API_VERSION_1_3;
@@ -152,6 +161,7 @@ void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d)
     d.half_matrix = d.int8_matrix && FeatureChain::all_on(chain.halves) && has_half_matrix(d, products);
   }
   d.info.int8_matrix = d.int8_matrix.has_value();
+  d.multiprocessors = count_multiprocessors(d.handle);
 
   if (!d.info.integer_dot) return;
   VkPhysicalDeviceShaderIntegerDotProductProperties speed{

@@ -41,6 +41,7 @@ struct PhysicalDevice {
   bool subgroup_extension = false;     // and kernels that ask for subgroups as VK_EXT_subgroup_size_control
   // The multiplication of int8 with int32 sums by a subgroup that ternary_matmul_matrix.comp can use.
   std::optional<MatrixShape> int8_matrix;
+  uint32_t multiprocessors = 0;  // each runs workgroups of its own; 0: the driver does not say how many
   bool half_matrix = false;  // and that of F16 with sums in f32 that attention_matrix.comp uses
 };
 

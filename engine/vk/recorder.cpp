@@ -28,7 +28,9 @@ GroupsPush push_of(const Matrix& w, uint32_t n_out, uint32_t n) {
           w.parts[0].scale,
           w.parts[1].scale,
           w.parts[2].scale,
-          w.fixed};
+          w.fixed,
+          0,
+          1};
 }
 
 TernaryPush without_groups(const GroupsPush& p) {
@@ -57,7 +59,7 @@ uint32_t argmax_partials(const Device& device, uint32_t n_vocab) {
 VulkanRecorder::VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode,
                                const Stream* stream, const ExpertPlaces* places,
                                const ShortlistOf* shortlists, const VulkanBuffer* host_params,
-                               VulkanBuffer& params, VulkanProgram& program)
+                               VulkanBuffer& params, SplitSums* split_sums, VulkanProgram& program)
     : device_(device),
       kernels_(kernels),
       decode_(decode),
@@ -65,6 +67,7 @@ VulkanRecorder::VulkanRecorder(const Device& device, VulkanKernels& kernels, Dec
       shortlists_(shortlists),
       places_(places && places->any() ? places : nullptr),
       params_(params),
+      split_sums_(split_sums),
       program_(program),
       commands_(program.commands.begin()) {
   barrier();  // against what an earlier submission wrote
@@ -216,15 +219,12 @@ void VulkanRecorder::multiply(const Matrix& w, const Quantised& in, const Out& o
   if (w.layout == Layout::floats) return product_of_floats(w, *in.y, out, n);
   require(is_known(w) && is_known(out), "this projection");
   const uint32_t n_out = out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
+  GroupsPush push = push_of(w, n_out, n);
+  const Buffer *codes = w.codes.get(), *scales = w.scales.get(), *q = in.q.get(), *info = in.info.get();
   const auto product = [&](const Kernel& kernel, uint32_t groups_x, uint32_t groups_y) {
-    const GroupsPush push = push_of(w, n_out, n);
-    const Buffer *codes = w.codes.get(), *q = in.q.get(), *info = in.info.get(), *sums = in.sums.get(),
-                 *scales = w.scales.get(), *shares = or_any(in.scales, *in.info),
-                 *rest = or_any(in.rest_q, *q);
+    const Buffer *sums = in.sums.get(), *shares = or_any(in.scales, *info), *rest = or_any(in.rest_q, *q);
     if (w.layout == Layout::trits)
       return dispatch(kernel, without_groups(push), {codes, q, info, &out.y}, groups_x, groups_y);
-    if (kernel.shape().n_bindings == 7)  // cooperative matrices do without the sums
-      return dispatch(kernel, push, {codes, q, info, &out.y, scales, shares, rest}, groups_x, groups_y);
     dispatch(kernel, push, {codes, q, info, &out.y, scales, sums, shares, rest}, groups_x, groups_y);
   };
   if (n <= kFewTokens) {
@@ -232,8 +232,18 @@ void VulkanRecorder::multiply(const Matrix& w, const Quantised& in, const Out& o
     return product(matvec, groups_for_rows(w.rows(), matvec.constant(CONSTANT_ROWS)),
                    ceil_div(n, matvec.constant(CONSTANT_TOKENS)));
   }
-  const VulkanKernels::Matmul matmul = kernels_.matmul(w, out, n);
-  product(matmul.kernel, ceil_div(n_out, matmul.rows), ceil_div(n, matmul.tokens));
+  const auto in_tiles = [&](const VulkanKernels::Matmul& m) {
+    if (!m.split) return product(m.kernel, ceil_div(n_out, m.rows), ceil_div(n, m.tokens));
+    push.whole_tiles = m.split->whole;
+    push.splits = m.split->splits;
+    const bool splits = m.split->splits > 1;
+    const Buffer *shares = or_any(in.scales, *info), *rest = or_any(in.rest_q, *q),
+                 *sums = splits ? &split_sums_->sums() : info, *done = splits ? &split_sums_->done() : info;
+    dispatch(m.kernel, push, {codes, q, info, &out.y, scales, shares, rest, sums, done}, m.split->workgroups);
+  };
+  const VulkanKernels::Matmul matmul = kernels_.matmul(w, out, n, split_sums_ != nullptr);
+  const bool lacks_memory = matmul.split && matmul.split->splits > 1 && !split_sums_->are_there();
+  in_tiles(lacks_memory ? kernels_.matmul(w, out, n, false) : matmul);
 }
 
 void VulkanRecorder::decode(DecodeDispatches d) {

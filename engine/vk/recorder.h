@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "program.h"
 #include "shortlist.h"
+#include "split_tiles.h"
 #include "stream.h"
 
 namespace bitnet::vk {
@@ -56,7 +57,7 @@ class VulkanRecorder : public Recorder {
  public:
   VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode, const Stream* stream,
                  const ExpertPlaces* places, const ShortlistOf* shortlists, const VulkanBuffer* host_params,
-                 VulkanBuffer& params, VulkanProgram& program);
+                 VulkanBuffer& params, SplitSums* split_sums, VulkanProgram& program);
   void finish();
   void decode(DecodeDispatches dispatches);
   void make_shortlist(const Table& table, const Shortlist& shortlist);
@@ -156,6 +157,7 @@ class VulkanRecorder : public Recorder {
   const ShortlistOf* shortlists_;  // null: a head has none
   const ExpertPlaces* places_;     // null: nobody asks which experts a token uses
   VulkanBuffer& params_;
+  SplitSums* split_sums_;  // or null: no tile is split
   VulkanProgram& program_;
   VkCommandBuffer commands_;
   DecodeStages collected_;

@@ -88,6 +88,33 @@ TEST_P(GroupKernels, GatesAreActivated) {
       }
 }
 
+// Where a device multiplies matrices and has more multiprocessors than tiles, several workgroups split the
+// inputs of each (engine/vk/split_tiles.h).
+TEST_P(GroupKernels, TilesThatAreSplitHaveTheSumsOfTheirFormula) {
+  if (GetParam().dot != IntegerDot::matrix) GTEST_SKIP() << "has no tiles of matrices";
+  constexpr uint32_t kIn = 2176, kTokens = 70;
+  for (const Input input : {Input::int8_units, Input::int16_units})
+    for (const uint32_t every : {64U, 128U}) {
+      SCOPED_TRACE(describe({kIn, every, input}));
+      const Grouped g = random_groups(*backend, kIn, {550, 550}, every, input, rng);
+      RoundedRows q = random_rounded_rows(*backend, g.matrix, kTokens, rng);
+      q.fused = fuses(*backend);
+      for (int again = 0; again < 2; ++again) {  // what counts the workgroups is as it was
+        const auto added = product(g.matrix, q.device, Out::Kind::add, Act::relu2, kTokens),
+                   gates = product(g.matrix, q.device, Out::Kind::gate, Act::relu2, kTokens);
+        for (uint32_t t = 0; t < kTokens; ++t)
+          for (uint32_t row = 0; row < 550; ++row) {
+            const float gate = grouped_result(g, row, q, t), up = grouped_result(g, 550 + row, q, t);
+            ASSERT_EQ(added[t * 1100 + row], 4.0F + gate) << "token " << t << " row " << row;
+            ASSERT_EQ(added[t * 1100 + 550 + row], 4.0F + up) << "token " << t << " row " << 550 + row;
+            const double wanted = activated(gate, Act::relu2) * up;
+            ASSERT_NEAR(gates[t * 550 + row], wanted, std::abs(wanted) * 2e-6 + 1e-30)
+                << "token " << t << " row " << row;
+          }
+      }
+    }
+}
+
 TEST_P(GroupKernels, SiluIsTakenOnTritsToo) {
   for (const uint32_t n : {1U, 8U}) {
     const Ternary w = random_ternary(*backend, 256, {{70, 0.01F}, {70, 0.25F}}, rng);
