@@ -19,6 +19,7 @@
 #                              without them, with SHARED_SUBGROUPS, for tests
 #   _merge, MERGE              one workgroup reduces the partial results of the others (argmax.comp)
 #   _choose, CHOOSE            for one token, which the workgroup that ends last chooses (shortlist_candidates.comp)
+#   _large, LARGE_TILES        an invocation has many results of its tile (ternary_matmul_groups_matrix.comp)
 #   OWN_COLUMNS=2              an invocation has two columns of the state in place of one (delta_scan.comp)
 #
 #      name                             source                      kind       defines
@@ -63,6 +64,7 @@ kernel(ternary_matmul_gate_up_matrix    ternary_matmul_matrix.comp  matrix     U
 kernel(ternary_matmul_groups_dot        ternary_matmul_groups.comp  plain      UNROLLED INTEGER_DOT)
 kernel(ternary_matmul_groups_emulated   ternary_matmul_groups.comp  plain)
 kernel(ternary_matmul_groups_matrix     ternary_matmul_groups_matrix.comp  matrix  UNROLLED)
+kernel(ternary_matmul_groups_large      ternary_matmul_groups_matrix.comp  matrix  UNROLLED LARGE_TILES)
 kernel(route                            route.comp                  plain)
 kernel(group_pairs                      group_pairs.comp            plain)
 kernel(sum_experts                      sum_experts.comp            plain)

@@ -217,7 +217,7 @@ struct GroupsPush {
   float scale1;
   float scale2;
   float fixed_point;
-  uint whole_tiles;  // of ternary_matmul_groups_matrix: the first tiles, which have a workgroup each
+  uint whole_tiles;  // of ternary_matmul_groups_large: the first tiles, which have a workgroup each
   uint splits;       // and how many each of the others has
 };
 

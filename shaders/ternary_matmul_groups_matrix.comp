@@ -6,9 +6,9 @@
 // unpacked to -1, 0, +1, so that nothing has to be subtracted. CONSTANT_OUT says where the result goes, as in
 // ternary_matvec_groups.comp; with OUT_GATE the first half of a subgroup's tiles is gate, the second the same
 // rows of up. Where there are few sums, kParts subgroups make those of a tile together: each has other groups
-// of a step, and in the end their sums are added. Behind the first tiles each may have several workgroups,
-// which split its steps among them (engine/vk/split_tiles.h). Neighbouring workgroups have the same rows and
-// other tokens, so that codes come from memory once.
+// of a step, and in the end their sums are added. LARGE_TILES is for tiles of which an invocation has many
+// results: neighbouring workgroups then have the same rows, whose codes come from memory once, and behind the
+// first tiles each may have several workgroups, which split its steps among them (engine/vk/split_tiles.h).
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
@@ -32,7 +32,9 @@ layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
 layout(constant_id = CONSTANT_REST) const uint kRest = 0;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
+#ifdef LARGE_TILES
 layout(constant_id = CONSTANT_SPLIT) const uint kSplit = 0;  // 1: some tiles are split; else no code for it
+#endif
 
 layout(push_constant) uniform Push { GroupsPush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
@@ -42,8 +44,10 @@ layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_o
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
 layout(binding = 5) readonly buffer Shares { float shares[]; };  // [n_tokens][n_in / 64]: with kInputUnits
 layout(binding = 6) readonly buffer RestQ { uvec4 rest_q[]; };  // as q, with kRest
+#ifdef LARGE_TILES
 layout(binding = 7) coherent buffer SplitSums { int split_sums[]; };  // [split tile][split][token of it][row]
 layout(binding = 8) buffer SplitsDone { uint splits_done[]; };        // [split tile], 0 between dispatches
+#endif
 
 #include "common/ternary.glsl"
 #include "common/groups.glsl"
@@ -89,7 +93,6 @@ float next_shares[kFetchShares];
 const bool kAhead = kPlanes == 1 || kParts > 1 || kSubgroupTileRows > 32;
 
 uint lane, row_tile, token_tile;
-shared bool is_last_split;
 
 // The row of the stacked matrix that is row `r` of the tile.
 uint matrix_row(uint r) {
@@ -162,8 +165,13 @@ int rounded_and_biased(int biased, float scale) {
   return floatBitsToInt(half_to_even);
 }
 
-// Results that an invocation gives at a time, so that it waits once for what they are added to.
+// Results that an invocation gives at a time, so that it waits once for what they are added to. Where it has
+// few, as of smaller tiles, that is slower.
+#ifdef LARGE_TILES
 const uint kAtOnce = 8;
+#else
+const uint kAtOnce = 1;
+#endif
 struct Result {
   uint token, row;  // of the result; or past its end, for nothing
   int sum, up_sum;  // of the row's integers, and of those of the same row of up
@@ -190,14 +198,29 @@ void give(Result results[kAtOnce]) {
   }
 }
 
-// Where number `at` of the sums of a split tile is, as [token][row], which one of its workgroups has made.
-const uint kTileSums = kTileTokens * kTileRows;
-uint split_sum_at(uint split_tile, uint split, uint at) {
-  return (split_tile * push.splits + split) * kTileSums + at;
+#ifdef LARGE_TILES
+// The number of a split tile and of the workgroup among those that make it, if there are several.
+bool is_split;
+uint split_tile, split;
+shared bool is_last_split;
+
+void find_tile() {
+  is_split = kSplit != 0 && gl_WorkGroupID.x >= push.whole_tiles;
+  uint behind_whole = is_split ? gl_WorkGroupID.x - push.whole_tiles : 0;
+  split_tile = behind_whole / push.splits;
+  split = behind_whole % push.splits;
+  uint tile_ = is_split ? push.whole_tiles + split_tile : gl_WorkGroupID.x;
+  uint token_tiles = (push.n_tokens + kTileTokens - 1) / kTileTokens;
+  token_tile = tile_ % token_tiles;
+  row_tile = tile_ / token_tiles;
 }
 
+// Where number `at` of the sums of a split tile is, as [token][row], which one of its workgroups has made.
+const uint kTileSums = kTileTokens * kTileRows;
+uint split_sum_at(uint split_, uint at) { return (split_tile * push.splits + split_) * kTileSums + at; }
+
 // Gives the results of a split tile, if this workgroup is the last of those that make it.
-void give_split_tile(uint split_tile) {
+void give_split_tile() {
   memoryBarrierBuffer();
   barrier();
   if (lane == 0) is_last_split = atomicAdd(splits_done[split_tile], 1) == push.splits - 1;
@@ -216,15 +239,21 @@ void give_split_tile(uint split_tile) {
       at[i] = min(token, kTileTokens - 1) * kTileRows + row / kSubgroupOutRows * kSubgroupTileRows +
               row % kSubgroupOutRows;
     }
-    for (uint split = 0; split < push.splits; ++split)
+    for (uint other = 0; other < push.splits; ++other)
       UNROLL for (uint i = 0; i < kAtOnce; ++i) {
-        uint from = split_sum_at(split_tile, split, at[i]);
+        uint from = split_sum_at(other, at[i]);
         results[i].sum += split_sums[from];
         if (kOut == OUT_GATE) results[i].up_sum += split_sums[from + kSubgroupOutRows];
       }
     give(results);
   }
 }
+#else
+void find_tile() {
+  row_tile = gl_WorkGroupID.x;
+  token_tile = gl_WorkGroupID.y;
+}
+#endif
 
 void main() {
   lane = gl_LocalInvocationIndex;
@@ -232,23 +261,19 @@ void main() {
   uint subgroup_row = subgroup % kSubgroupRows, subgroup_token = subgroup / kSubgroupRows;
   uint rows_at = subgroup_row * kSubgroupTileRows, tokens_at = subgroup_token * kSubgroupTileTokens;
 
-  bool is_split = kSplit != 0 && gl_WorkGroupID.x >= push.whole_tiles;
-  uint behind_whole = is_split ? gl_WorkGroupID.x - push.whole_tiles : 0;
-  uint split_tile = behind_whole / push.splits, split = behind_whole % push.splits;
-  uint tile_ = is_split ? push.whole_tiles + split_tile : gl_WorkGroupID.x;
-  uint token_tiles = (push.n_tokens + kTileTokens - 1) / kTileTokens;
-  token_tile = tile_ % token_tiles;
-  row_tile = tile_ / token_tiles;
+  find_tile();
 
   MatrixC acc[kRowTiles][kTokenTiles];
   UNROLL for (uint i = 0; i < kRowTiles; ++i)
     UNROLL for (uint j = 0; j < kTokenTiles; ++j) acc[i][j] = MatrixC(0);
 
   uint n_steps = (push.n_in / 64 + kGroups - 1) / kGroups, step_ = 0, end_step = n_steps;
+#ifdef LARGE_TILES
   if (is_split) {
     step_ = n_steps * split / push.splits;
     end_step = n_steps * (split + 1) / push.splits;
   }
+#endif
   int bias = int((end_step - step_) * kGroups) * kHalfway;
   if (kAhead) fetch(step_);
   for (; step_ < end_step; ++step_) {
@@ -303,26 +328,29 @@ void main() {
       coopMatStoreNV(acc[i][j], tile, part * kPartSums + sums + i * kM / 4, kSubgroupTileRows / 4, true);
     barrier_of_parts();
     uint first_token = tokens_at + j * kN;
+#ifdef LARGE_TILES
     if (is_split) {
       for (uint e = own; e < kN * kSubgroupTileRows; e += sharing) {
         uint at = (first_token + e / kSubgroupTileRows) * kTileRows + rows_at + e % kSubgroupTileRows;
-        split_sums[split_sum_at(split_tile, split, at)] = sum_of_parts(sums, e) - bias;
+        split_sums[split_sum_at(split, at)] = sum_of_parts(sums, e) - bias;
       }
-    } else {
-      for (uint first = own; first < kN * kSubgroupOutRows; first += kAtOnce * sharing) {
-        Result results[kAtOnce];
-        UNROLL for (uint i = 0; i < kAtOnce; ++i) {
-          uint e = first + i * sharing, token = e / kSubgroupOutRows, row = e % kSubgroupOutRows;
-          uint at = min(token, kN - 1) * kSubgroupTileRows + row;
-          results[i].token = token < kN ? token_tile * kTileTokens + first_token + token : ~0u;
-          results[i].row = first_row + row;
-          results[i].sum = sum_of_parts(sums, at) - bias;
-          results[i].up_sum = kOut == OUT_GATE ? sum_of_parts(sums, at + kSubgroupOutRows) - bias : 0;
-        }
-        give(results);
+    } else
+#endif
+    for (uint first = own; first < kN * kSubgroupOutRows; first += kAtOnce * sharing) {
+      Result results[kAtOnce];
+      UNROLL for (uint i = 0; i < kAtOnce; ++i) {
+        uint e = first + i * sharing, token = e / kSubgroupOutRows, row = e % kSubgroupOutRows;
+        uint at = min(token, kN - 1) * kSubgroupTileRows + row;
+        results[i].token = token < kN ? token_tile * kTileTokens + first_token + token : ~0u;
+        results[i].row = first_row + row;
+        results[i].sum = sum_of_parts(sums, at) - bias;
+        results[i].up_sum = kOut == OUT_GATE ? sum_of_parts(sums, at + kSubgroupOutRows) - bias : 0;
       }
+      give(results);
     }
     barrier_of_parts();
   }
-  if (is_split) give_split_tile(split_tile);
+#ifdef LARGE_TILES
+  if (is_split) give_split_tile();
+#endif
 }

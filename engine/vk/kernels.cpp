@@ -80,19 +80,17 @@ std::optional<ChosenTile> groups_tile(const Device& device, const Matrix& w, uin
   constexpr MatrixTile kTwoPlanes[] = {{kFewest, 16, 16, 1, 1, 4},     {kFew, 32, 16, 2, 1, 2},
                                        {kMore, 32, 32, 2, 2},          {kAWave, 64, 32, 2, 2},
                                        {kMoreThanAWave, 32, 32, 2, 2}, {UINT64_MAX, 64, 32, 2, 2}};
-  // Where it is known how many multiprocessors there are, a round that would be nearly empty is split, and
-  // the larger tile is the best of all but few tokens.
-  constexpr MatrixTile kTwoPlanesSplit[] = {
-      {kFewest, 16, 16, 1, 1, 4}, {kFew, 32, 16, 2, 1, 2}, {UINT64_MAX, 64, 32, 2, 2, 1, 2}};
-  const bool two = w.input == Input::int16_units, splits = two && device.multiprocessors() != 0;
-  const std::span<const MatrixTile> tiles = splits ? std::span<const MatrixTile>(kTwoPlanesSplit)
-                                            : two  ? kTwoPlanes
-                                                   : std::span<const MatrixTile>(kOnePlane);
+  // Where it is known how many multiprocessors there are, rounds that would be nearly empty are split, and
+  // the large tile is the best but for few tokens (../../bench/speed/27b.md).
+  constexpr uint32_t kFewTokensOfATile = 48;
+  constexpr MatrixTile kSplit[] = {{0, 32, 32, 2, 2}, {UINT64_MAX, 64, 32, 2, 2, 1, 2}};
+  const bool two = w.input == Input::int16_units;
+  const bool can_split = two && tokens > kFewTokensOfATile && device.multiprocessors() != 0;
+  const std::span<const MatrixTile> tiles = can_split ? std::span<const MatrixTile>(kSplit)
+                                            : two     ? kTwoPlanes
+                                                      : std::span<const MatrixTile>(kOnePlane);
   uint64_t outputs = uint64_t{w.rows()} * tokens;
-  if (tokens <= 32)
-    outputs = std::min(outputs, kFew);
-  else if (splits)
-    outputs = UINT64_MAX;
+  if (tokens <= 32) outputs = std::min(outputs, kFew);
   return matrix_tile(device, tiles, outputs, [&](const Specialisation& c) {
     const uint32_t rows = tile_rows(c), n = tile_tokens(c), parts = c.at(CONSTANT_PARTS);
     const uint32_t groups = groups_of_step(c), planes = two ? 2 : 1;
@@ -425,17 +423,17 @@ VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uin
                                 Shader::ternary_matmul_gate_up_matrix};
   constants.merge(tile->constants);
   const uint32_t rows = tile_rows(constants), tokens = tile_tokens(constants);
+  Shader shader = groups ? Shader::ternary_matmul_groups_matrix : kMatrix[kind];
   std::optional<TileSplit> split;
-  if (groups) {
+  if (groups && constants.at(CONSTANT_ROW_TILES) * constants.at(CONSTANT_MATRIX_M) > 32) {
+    shader = Shader::ternary_matmul_groups_large;
     const uint32_t tiles = ceil_div(w.rows(), rows) * ceil_div(n, tokens);
     split =
         split_tiles(tiles, ceil_div(w.n_in / 64, groups_of_step(constants)), may_split ? tile->at_once : 0);
     constants[CONSTANT_SPLIT] = split->splits > 1 ? 1 : 0;
   }
-  return {.kernel = kernel(groups ? Shader::ternary_matmul_groups_matrix : kMatrix[kind], constants),
-          .rows = gated ? rows / 2 : rows,
-          .tokens = tokens,
-          .split = split};
+  return {
+      .kernel = kernel(shader, constants), .rows = gated ? rows / 2 : rows, .tokens = tokens, .split = split};
 }
 
 VulkanKernels::Sampling VulkanKernels::sampling() {

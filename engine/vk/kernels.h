@@ -167,7 +167,7 @@ struct VulkanKernels {
     const Kernel& kernel;
     uint32_t rows;
     uint32_t tokens;
-    std::optional<TileSplit> split = std::nullopt;  // of groups that are multiplied as matrices
+    std::optional<TileSplit> split = std::nullopt;  // of ternary_matmul_groups_large
     bool tensors = false;  // up to three are one dispatch, each a layer of workgroups
   };
   Matmul matmul(const Matrix& w, const Out& out, uint32_t n, bool may_split);

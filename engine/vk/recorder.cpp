@@ -225,6 +225,8 @@ void VulkanRecorder::multiply(const Matrix& w, const Quantised& in, const Out& o
     const Buffer *sums = in.sums.get(), *shares = or_any(in.scales, *info), *rest = or_any(in.rest_q, *q);
     if (w.layout == Layout::trits)
       return dispatch(kernel, without_groups(push), {codes, q, info, &out.y}, groups_x, groups_y);
+    if (kernel.shape().n_bindings == 7)  // cooperative matrices do without the sums
+      return dispatch(kernel, push, {codes, q, info, &out.y, scales, shares, rest}, groups_x, groups_y);
     dispatch(kernel, push, {codes, q, info, &out.y, scales, sums, shares, rest}, groups_x, groups_y);
   };
   if (n <= kFewTokens) {
