@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "program.h"
 #include "shortlist.h"
-#include "split_tiles.h"
+#include "split_sums.h"
 #include "stream.h"
 
 namespace bitnet::vk {
