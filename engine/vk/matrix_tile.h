@@ -27,8 +27,8 @@ struct ChosenTile {
   uint32_t at_once = 0;  // such workgroups that the device runs at a time, or 0
 };
 
-// The tile for `outputs` sums: of those of `tiles`, from small to large, for which the
-// device has enough invocations and shared memory, the first that is meant for as many, or the last.
+// The tile for `outputs` sums: of those of `tiles`, from small to large, for which the device has enough
+// invocations and shared memory, the first that is meant for as many, or the last.
 // `shared_bytes` tells what a kernel with these constants takes. Requires: the device has int8 matrices.
 std::optional<ChosenTile> matrix_tile(const Device& device, std::span<const MatrixTile> tiles,
                                       uint64_t outputs,
