@@ -83,6 +83,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_INSIDE 60             // so many of CONSTANT_LOADS are there for all lanes, in the shortest row too
 #define CONSTANT_INSIDE_LONG 61
 #define CONSTANT_INSIDE_GATE 62
+#define CONSTANT_UNIT_STRIDE 64        // from a quad of words of a unit to the next in shared memory
 #define CONSTANT_PASSES 63             // 1: a workgroup takes several sets of rows of whole ternary matrices
 
 // Rows, keys and features of a matrix of F16 (common/attention_matrix.glsl), of which a row is shared by two

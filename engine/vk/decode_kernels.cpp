@@ -275,6 +275,9 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
   if (w.layout == Layout::blocks)
     c.insert({{CONSTANT_BITS, w.bits}, {CONSTANT_UNIT, w.unit}, {CONSTANT_MINIMUM, w.minimum}});
   const DecodeShape::Experts& e = shape.experts;
+  // Odd, to keep the quads of a unit out of each other's banks.
+  if (w.layout == Layout::groups)
+    c.insert({CONSTANT_UNIT_STRIDE, std::max({n_long, shape.rows.n_in, e.used * e.n_ff}) / 64 | 1});
   if (e.n_expert == 0) return c;
   const uint32_t lanes = std::min(32U, device_.subgroup_size());
   c.insert({{CONSTANT_EXPERTS, e.n_expert},

@@ -109,7 +109,8 @@ RowShare weigh_vector(uint invocation, uint words, uint loads) {
 // The quads of words of a unit are so far apart in `tile`, with a gap that keeps them out of each other's
 // banks.
 #ifdef GROUPS
-uint unit_stride(uint units) { return units + 1; }
+layout(constant_id = CONSTANT_UNIT_STRIDE) const uint kUnitStride = 1;  // of the longest vector
+uint unit_stride(uint units) { return kTokens == 1 ? kUnitStride : units + 1; }
 #else
 uint unit_stride(uint units) { return units + 4; }
 #endif
