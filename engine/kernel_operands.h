@@ -35,11 +35,6 @@ enum class BufferUse { weights, device, shared, host_weights };
 // too, in steps that are 254 times as fine. float_row is not rounded; it is for Layout::floats alone.
 enum class Input { int8_row, int8_units, int16_units, float_row };
 
-// Inputs that share a scale where the rounding is one of units.
-constexpr uint32_t unit_of_input(Layout layout) {
-  return layout == Layout::blocks || layout == Layout::blocks16 ? 32 : 64;
-}
-
 // How much larger the sum of a group of inputs may be than one of int8: a power of two, by which `fixed` of a
 // matrix of groups is smaller.
 constexpr double steps_of(Input input) { return input == Input::int16_units ? 256 : 1; }
@@ -97,6 +92,14 @@ struct Matrix {
   uint32_t rows() const { return parts[0].rows + parts[1].rows + parts[2].rows; }
 };
 
+// Inputs that are rounded together where the rounding is one of units. A GPU rounds 16 bits every 128 inputs
+// where the scales of the weights allow it, since it rounds the sum of each unit; with int8 that would be too
+// coarse.
+inline uint32_t unit_of_input(const Matrix& w) {
+  if (w.layout == Layout::blocks || w.layout == Layout::blocks16) return 32;
+  return w.layout == Layout::groups && w.input == Input::int16_units && w.scale_every % 128 == 0 ? 128 : 64;
+}
+
 // The token embedding or a dense LM head, in chunks that one binding can reach. Rows of a dense type lie as
 // in the file. Those of a ternary one lie in the backend's layout of groups, and all values are multiplied by
 // `scale`.
@@ -140,7 +143,7 @@ struct EmbedExtra {
 struct Quantised {
   BufferPtr q;         // [rows][n] int8
   BufferPtr info;      // [rows] of {f32 s, i32 sum(q)}; only Layout::trits needs the sum
-  BufferPtr sums;      // [rows][n / 64] i32, sum(q) of each 64 inputs; for the layouts of groups
+  BufferPtr sums;      // [rows][n / unit_of_input] i32, sum(q) of each unit; for the layouts of groups
   BufferPtr sums16{};  // [rows][n / 16] i32, sum(q) of each 16 inputs; for blocks and blocks16
   BufferPtr y{};       // [rows][n] f32, normed and not rounded; for Input::float_row
   BufferPtr scales{};  // [rows][n / unit_of_input] f32, e; for int8_units (and 1 for int8_row on the CPU)

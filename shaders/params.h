@@ -57,7 +57,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_ELEMENT 34          // ELEMENT_...
 #define CONSTANT_SPLIT 35            // 1: attention of a few tokens is divided by chunks of keys; tiles by inputs
 #define CONSTANT_BITS 36             // of a code of a matrix of blocks
-#define CONSTANT_UNIT 37             // inputs of a matrix of blocks that share a scale: 32 or 16
+#define CONSTANT_UNIT 37             // inputs of a matrix of blocks that share a scale, 32 or 16; of groups see groups.glsl
 #define CONSTANT_MINIMUM 38          // 1: they also share a minimum
 #define CONSTANT_SUM_WORDS 39        // words of four inputs whose sum the kernels of a product want
 #define CONSTANT_ROUNDED 40          // stages of decode that hand over units as int8: ROUNDED_... together

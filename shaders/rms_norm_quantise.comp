@@ -1,6 +1,6 @@
 // Makes the input of a product for a batch: rows of int8, and for each row s and sum(q), which every output
-// needs. A workgroup takes a row. With GROUPS sums of each 64 or 16 inputs take the place of the row's, and
-// where units of 64 or 32 inputs are rounded each for itself their shares are written too
+// needs. A workgroup takes a row. With GROUPS sums of each unit or 16 inputs take the place of the row's, and
+// where units of 128, 64 or 32 inputs are rounded each for itself their shares are written too
 // (common/quantise.glsl). CONSTANT_REST makes the second int8 of Input::int16_units, by itself or beside the
 // first one; then sums and s are of both.
 #version 450
@@ -55,7 +55,7 @@ vec4 weighted(uint i) {
 
 #ifdef GROUPS
 // An invocation takes a quad of words, 16 inputs.
-const uint kUnitQuads = kSumWords == 4 ? 2 : 4;  // blocks have units of 32 inputs
+const uint kUnitQuads = kSumWords == 4 ? 2 : kSumWords / 4;  // blocks have units of 32 inputs
 shared float quads_largest[gl_WorkGroupSize.x];
 shared int quads_sum[gl_WorkGroupSize.x];
 

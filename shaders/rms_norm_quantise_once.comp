@@ -25,7 +25,7 @@ layout(constant_id = CONSTANT_SUM_WORDS) const uint kSumWords = 16;
 layout(binding = 5) writeonly buffer Sums { int sums[]; };        // [rows][n_in / 4 / kSumWords]
 layout(binding = 6) writeonly buffer Shares { float shares[]; };  // [rows][n_in / 4 / kUnitWords]
 layout(binding = 7) readonly buffer Rest { uint rest[]; };        // of inputs of 16 bits, which these are not
-const uint kUnitWords = kSumWords == 4 ? 8 : 16;  // blocks have units of 32 inputs
+const uint kUnitWords = kSumWords == 4 ? 8 : kSumWords;  // blocks have units of 32 inputs
 #endif
 
 #include "common/subgroup.glsl"

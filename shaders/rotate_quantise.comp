@@ -14,6 +14,7 @@ layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;  // whole blocks
 layout(constant_id = CONSTANT_NORM) const uint kNorm = NORM_ALWAYS;  // or NORM_NEVER
 layout(constant_id = CONSTANT_LOADS) const uint kLoads = 1;          // vec4 of an invocation
 layout(constant_id = CONSTANT_REST) const uint kRest = 0;            // or REST_TOO
+layout(constant_id = CONSTANT_SUM_WORDS) const uint kUnitWords = 16;  // of four inputs
 
 layout(push_constant) uniform Push { RotateQuantisePush push; };
 layout(binding = 0) readonly buffer X { vec4 x[]; };
@@ -21,8 +22,8 @@ layout(binding = 1) readonly buffer Weight { vec4 weight[]; };
 layout(binding = 2) readonly buffer Signs { vec4 signs[]; };      // [n_in / 4]
 layout(binding = 3) writeonly buffer Q { uint q[]; };             // [rows][n_in / 4], four int8 a word
 layout(binding = 4) writeonly buffer QInfo { uvec2 q_info[]; };   // [rows]: bits of s, and 0
-layout(binding = 5) writeonly buffer Sums { int sums[]; };        // [rows][n_in / 64]
-layout(binding = 6) writeonly buffer Shares { float shares[]; };  // [rows][n_in / 64]
+layout(binding = 5) writeonly buffer Sums { int sums[]; };        // [rows][n_in / 4 / kUnitWords]
+layout(binding = 6) writeonly buffer Shares { float shares[]; };  // the same
 layout(binding = 7) writeonly buffer RestQ { uint rest_q[]; };    // as q, with kRest
 
 shared uvec4 tile[gl_WorkGroupSize.x];
@@ -33,7 +34,6 @@ shared uvec4 tile[gl_WorkGroupSize.x];
 #include "common/inverse.glsl"
 #include "common/turn.glsl"
 
-const uint kUnitWords = 16;  // of four inputs
 shared float unit_largest[kLoads * gl_WorkGroupSize.x / kUnitWords];
 
 // What this invocation has of the vec4 `at` of the row, normed; past the end anything.

@@ -1,4 +1,4 @@
-// As ternary_matmul.comp, for a matrix of groups (common/groups.glsl). A step is one group of each row
+// As ternary_matmul.comp, for a matrix of groups (common/groups.glsl). A step is one unit of each row
 // and token. CONSTANT_OUT says where the result goes, as in ternary_matvec_groups.comp; with
 // OUT_GATE the first half of an invocation's rows is gate, the second the same rows of up.
 #version 450
@@ -33,8 +33,8 @@ layout(binding = 7) readonly buffer RestQ { uvec4 rest_q[]; };  // as q, with kR
 layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
-layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / 64]: sum of a group's inputs
-layout(binding = 6) readonly buffer Shares { float shares[]; };  // with kInputUnits, of a group
+layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / kUnit]: sum of a unit's inputs
+layout(binding = 6) readonly buffer Shares { float shares[]; };  // with kInputUnits, of a unit
 
 #include "common/ternary.glsl"
 #include "common/groups.glsl"
@@ -45,17 +45,18 @@ const uint kRows = 8, kTokens = 4;            // of an invocation
 const uint kSome = 4;                         // rows whose products it has in registers at a time
 const uint kTileRows = 64, kTileTokens = 32;  // of a workgroup: 8 x 8 invocations
 const uint kOutRows = kOut == OUT_GATE ? kTileRows / 2 : kTileRows;
-const uint kQuads = kRest != 0 ? 8 : 4;         // uvec4 of a token's group: of q, then of the rest
+const uint kPlaneQuads = 4 * kUnitGroups;       // uvec4 of a token's unit
+const uint kQuads = kRest != 0 ? 2 * kPlaneQuads : kPlaneQuads;  // of q, then of the rest
 const uint kFetch = kTileTokens * kQuads / 64;  // of which an invocation brings as many
 
-shared uvec4 tile_w[kTileRows];
+shared uvec4 tile_w[kUnitGroups][kTileRows];
 shared float tile_scales[kTileRows];
 shared uvec4 tile_q[kTileTokens][kQuads];
 shared int tile_sums[kTileTokens];
 shared float tile_shares[kTileTokens];
 
 // What an invocation brings, on its way into registers.
-uvec4 next_w, next_q[kFetch];
+uvec4 next_w[kUnitGroups], next_q[kFetch];
 float next_scale, next_share;
 int next_sum;
 
@@ -66,26 +67,26 @@ uint matrix_row(uint r) {
 }
 
 // Rows and tokens past the end repeat the last one; their sums are never written.
-void fetch(uint g) {
-  uint lane = gl_LocalInvocationID.x, groups = push.n_in / 64;
+void fetch(uint unit) {
+  uint lane = gl_LocalInvocationID.x, groups = push.n_in / 64, g = unit * kUnitGroups;
   uint row = min(matrix_row(lane), push.n_out * (kOut == OUT_GATE ? 2 : 1) - 1);
   uint scale = row * (groups / kScaleGroups) + g / kScaleGroups;
   uint first_token = FIRST_TOKEN(kTileTokens), last_token = END_TOKEN - 1;
-  next_w = w[row * groups + g];
+  UNROLL for (uint h = 0; h < kUnitGroups; ++h) next_w[h] = w[row * groups + g + h];
   next_scale = half_of(scales[scale / 2], scale) * push.fixed_point;
-  uint own = min(first_token + lane, last_token) * groups + g;
+  uint own = min(first_token + lane, last_token) * (push.n_in / kUnit) + unit;
   next_sum = sums[own];
   next_share = kInputUnits != 0 ? shares[own] : 1.0;
   UNROLL for (uint i = 0; i < kFetch; ++i) {
     uint quad = lane + 64 * i, t = min(first_token + quad / kQuads, last_token);
-    uint at = (t * groups + g) * 4 + quad % 4;
-    next_q[i] = quad % kQuads < 4 ? q[at] : REST_AT(at);
+    uint at = (t * groups + g) * 4 + quad % kPlaneQuads;
+    next_q[i] = quad % kQuads < kPlaneQuads ? q[at] : REST_AT(at);
   }
 }
 
 void store() {
   uint lane = gl_LocalInvocationID.x;
-  tile_w[lane] = next_w;
+  UNROLL for (uint h = 0; h < kUnitGroups; ++h) tile_w[h][lane] = next_w[h];
   tile_scales[lane] = next_scale;
   if (lane < kTileTokens) {
     tile_sums[lane] = next_sum;
@@ -107,17 +108,17 @@ void main() {
     UNROLL for (uint j = 0; j < kTokens; ++j) acc[i][j] = 0;
 
   fetch(0);
-  uint groups = push.n_in / 64;
-  for (uint g = 0; g < groups; ++g) {
+  uint units = push.n_in / kUnit;
+  for (uint unit = 0; unit < units; ++unit) {
     barrier();
     store();
     barrier();
-    if (g + 1 < groups) fetch(g + 1);
+    if (unit + 1 < units) fetch(unit + 1);
     UNROLL for (uint some = 0; some < kRows; some += kSome) {
-      uvec4 bits[kSome];
+      uvec4 bits[kSome][kUnitGroups];
       int dots[kSome][kTokens];
       UNROLL for (uint i = 0; i < kSome; ++i) {
-        bits[i] = tile_w[tile_row + 8 * (some + i)];
+        UNROLL for (uint h = 0; h < kUnitGroups; ++h) bits[i][h] = tile_w[h][tile_row + 8 * (some + i)];
         UNROLL for (uint j = 0; j < kTokens; ++j) dots[i][j] = 0;
       }
       UNROLL for (uint quad = 0; quad < kQuads; ++quad) {
@@ -125,8 +126,8 @@ void main() {
         UNROLL for (uint j = 0; j < kTokens; ++j) qs[j] = tile_q[tile_token + 8 * j][quad];
         UNROLL for (uint i = 0; i < kSome; ++i)
           UNROLL for (uint j = 0; j < kTokens; ++j) {
-            if (quad == 4) dots[i][j] *= REST_STEPS;
-            dots[i][j] = dot_codes(bits[i], 6 - quad % 4 * 2, qs[j], dots[i][j]);
+            if (quad == kPlaneQuads) dots[i][j] *= REST_STEPS;
+            dots[i][j] = dot_codes(bits[i][quad / 4 % kUnitGroups], 6 - quad % 4 * 2, qs[j], dots[i][j]);
           }
       }
       UNROLL for (uint j = 0; j < kTokens; ++j) {

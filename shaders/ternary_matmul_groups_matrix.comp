@@ -1,5 +1,5 @@
 // As ternary_matmul_matrix.comp, for a matrix of groups (common/groups.glsl). A step is kGroups groups of
-// each row and token. The products of a group are sums of their own, which a subgroup scales and rounds where
+// each row and token. The products of a unit are sums of their own, which a subgroup scales and rounds where
 // they are, in the elements of the matrices, before it adds them to those of the whole row. So each element
 // needs the scale of its row, and with kInputUnits the share of its token (common/quantise.glsl): they are in
 // the same element of matrices whose columns, or rows, are all the same, loaded with a stride of 0. Codes are
@@ -42,7 +42,7 @@ layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_i
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
-layout(binding = 5) readonly buffer Shares { float shares[]; };  // [n_tokens][n_in / 64]: with kInputUnits
+layout(binding = 5) readonly buffer Shares { float shares[]; };  // [n_tokens][n_in / kUnit]: with kInputUnits
 layout(binding = 6) readonly buffer RestQ { uvec4 rest_q[]; };  // as q, with kRest
 #ifdef LARGE_TILES
 layout(binding = 7) coherent buffer SplitSums { int split_sums[]; };  // [split tile][split][token of it][row]
@@ -64,15 +64,15 @@ const uint kSubgroupOutRows = kOut == OUT_GATE ? kSubgroupTileRows / 2 : kSubgro
 const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
 
 // Shared memory in uvec4: rows of a step, then the tokens, then what the rounding of these left, each of 64
-// int8 a group and a gap that keeps eight rows out of each other's banks; then for each group the scales of
+// int8 a group and a gap that keeps eight rows out of each other's banks; then for each unit the scales of
 // the rows and the shares of the tokens.
-const uint kOwnGroups = kParts > 1 ? 1 : 2;  // of a step, of a subgroup
-const uint kGroups = kOwnGroups * kParts;
-const uint kUnits = 4 * kGroups, kStride = kUnits + 1, kProducts = 64 / kK;
+const uint kOwnUnits = kParts > 1 ? 1 : 2 / kUnitGroups;  // of a step, of a subgroup
+const uint kUnits = kOwnUnits * kParts, kGroups = kUnits * kUnitGroups;
+const uint kQuads = 4 * kGroups, kStride = kQuads + 1, kUnitQuads = 4 * kUnitGroups, kProducts = kUnit / kK;
 const uint kPlanes = kRest != 0 ? 2 : 1, kPlane = kTileTokens * kStride;
 const uint kTokensAt = kTileRows * kStride, kScalesAt = kTokensAt + kPlanes * kPlane;
-const uint kSharesAt = kScalesAt + kGroups * kTileRows / 4;
-const uint kStep = kSharesAt + kInputUnits * kGroups * kTileTokens / 4;
+const uint kSharesAt = kScalesAt + kUnits * kTileRows / 4;
+const uint kStep = kSharesAt + kInputUnits * kUnits * kTileTokens / 4;
 // In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
 const uint kSubgroups = kSubgroupRows * kSubgroupTokens;  // of each part
 const uint kSums = kN * kSubgroupTileRows / 4, kPartSums = kSums * kSubgroups, kAllSums = kPartSums * kParts;
@@ -81,10 +81,11 @@ shared uvec4 tile[kStep > kAllSums ? kStep : kAllSums];
 #include "common/parts.glsl"
 
 const uint kFetchW = (kTileRows * kGroups + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
-const uint kFetchQ = (kTileTokens * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint kFetchQ = (kTileTokens * kQuads + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 uvec4 next_w[kFetchW], next_q[kPlanes * kFetchQ];
-const uint kFetchShares = (kTileTokens * kGroups + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
-uint next_scales[kFetchW];
+const uint kFetchShares = (kTileTokens * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint kFetchScales = (kTileRows * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+uint next_scales[kFetchScales];
 float next_shares[kFetchShares];
 
 // Whether a step is fetched while the one before it is multiplied. With two planes that takes so many
@@ -105,8 +106,10 @@ uint matrix_row(uint r) {
 // The same, but the last one for those past the end, whose sums are never written.
 uint row_of(uint r) { return min(matrix_row(r), push.n_out * (kOut == OUT_GATE ? 2 : 1) - 1); }
 
-// Which scale a group of row `r` of the tile has.
-uint scale_of(uint r, uint g) { return row_of(r) * (push.n_in / 64 / kScaleGroups) + g / kScaleGroups; }
+// Which scale a unit of row `r` of the tile has.
+uint scale_of(uint r, uint unit) {
+  return row_of(r) * (push.n_in / 64 / kScaleGroups) + unit * kUnitGroups / kScaleGroups;
+}
 
 // Tokens past the end repeat the last one, as rows do. A group past the end repeats the last one, and store()
 // gives it a scale of 0. Invocations that have nothing to bring bring what the last one does: what is loaded
@@ -117,20 +120,23 @@ void fetch(uint step_) {
     uint at = min(lane + i * gl_WorkGroupSize.x, kTileRows * kGroups - 1);
     uint g = min(step_ * kGroups + at % kGroups, groups - 1);
     next_w[i] = w[row_of(at / kGroups) * groups + g];
-    next_scales[i] = scales[scale_of(at / kGroups, g) / 2];
+  }
+  UNROLL for (uint i = 0; i < kFetchScales; ++i) {
+    uint at = min(lane + i * gl_WorkGroupSize.x, kTileRows * kUnits - 1);
+    next_scales[i] = scales[scale_of(at / kUnits, min(step_ * kUnits + at % kUnits, push.n_in / kUnit - 1)) / 2];
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
-    uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kUnits - 1);
-    uint t = min(token_tile * kTileTokens + at / kUnits, push.n_tokens - 1);
-    uint from = t * groups * 4 + min(step_ * kUnits + at % kUnits, groups * 4 - 1);
+    uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kQuads - 1);
+    uint t = min(token_tile * kTileTokens + at / kQuads, push.n_tokens - 1);
+    uint from = t * groups * 4 + min(step_ * kQuads + at % kQuads, groups * 4 - 1);
     next_q[i] = q[from];
     if (kRest != 0) next_q[(kPlanes - 1) * kFetchQ + i] = rest_q[from];
   }
   if (kInputUnits != 0)
     UNROLL for (uint i = 0; i < kFetchShares; ++i) {
-      uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kGroups - 1);
-      uint t = min(token_tile * kTileTokens + at / kGroups, push.n_tokens - 1);
-      next_shares[i] = shares[t * groups + min(step_ * kGroups + at % kGroups, groups - 1)];
+      uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kUnits - 1), units = push.n_in / kUnit;
+      uint t = min(token_tile * kTileTokens + at / kUnits, push.n_tokens - 1);
+      next_shares[i] = shares[t * units + min(step_ * kUnits + at % kUnits, units - 1)];
     }
 }
 
@@ -138,22 +144,27 @@ void store(uint step_) {
   UNROLL for (uint i = 0; i < kFetchW; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x;
     if (at >= kTileRows * kGroups) break;
-    uint row = at / kGroups, g = at % kGroups, to = g * kTileRows + row, wanted = step_ * kGroups + g;
-    float scale = half_of(next_scales[i], scale_of(row, wanted)) * push.fixed_point;
-    tile[kScalesAt + to / 4][to % 4] = wanted < push.n_in / 64 ? floatBitsToUint(scale) : 0;
+    uint row = at / kGroups, g = at % kGroups;
     UNROLL for (uint s = 0; s < 4; ++s)  // 0, 1, 2 become -1, 0, +1: no byte carries into the next
       tile[row * kStride + g * 4 + s] = (next_w[i] >> (6 - 2 * s) & 0x03030303u) + 0x7F7F7F7Fu ^ 0x80808080u;
   }
+  UNROLL for (uint i = 0; i < kFetchScales; ++i) {
+    uint at = lane + i * gl_WorkGroupSize.x, row = at / kUnits, unit = at % kUnits;
+    if (at >= kTileRows * kUnits) break;
+    uint to = unit * kTileRows + row, wanted = step_ * kUnits + unit;
+    float scale = half_of(next_scales[i], scale_of(row, wanted)) * push.fixed_point;
+    tile[kScalesAt + to / 4][to % 4] = wanted < push.n_in / kUnit ? floatBitsToUint(scale) : 0;
+  }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x;
-    if (at >= kTileTokens * kUnits) break;
+    if (at >= kTileTokens * kQuads) break;
     UNROLL for (uint p = 0; p < kPlanes; ++p)
-      tile[kTokensAt + p * kPlane + at / kUnits * kStride + at % kUnits] = next_q[p * kFetchQ + i];
+      tile[kTokensAt + p * kPlane + at / kQuads * kStride + at % kQuads] = next_q[p * kFetchQ + i];
   }
   if (kInputUnits != 0)
     UNROLL for (uint i = 0; i < kFetchShares; ++i) {
-      uint at = lane + i * gl_WorkGroupSize.x, share = at % kGroups * kTileTokens + at / kGroups;
-      if (at >= kTileTokens * kGroups) break;
+      uint at = lane + i * gl_WorkGroupSize.x, share = at % kUnits * kTileTokens + at / kUnits;
+      if (at >= kTileTokens * kUnits) break;
       tile[kSharesAt + share / 4][share % 4] = floatBitsToUint(next_shares[i]);
     }
 }
@@ -274,7 +285,7 @@ void main() {
     end_step = n_steps * (split + 1) / push.splits;
   }
 #endif
-  int bias = int((end_step - step_) * kGroups) * kHalfway;
+  int bias = int((end_step - step_) * kUnits) * kHalfway;
   if (kAhead) fetch(step_);
   for (; step_ < end_step; ++step_) {
     if (!kAhead) fetch(step_);
@@ -282,26 +293,26 @@ void main() {
     store(step_);
     barrier();
     if (kAhead) fetch(min(step_ + 1, end_step - 1));
-    UNROLL for (uint own = 0; own < kOwnGroups; ++own) {
-      uint g = part * kOwnGroups + own;
+    UNROLL for (uint own = 0; own < kOwnUnits; ++own) {
+      uint unit = part * kOwnUnits + own;
       MatrixB b[kTokenTiles][kPlanes * kProducts];
       MatrixC share[kTokenTiles];
       UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
         uint token = tokens_at + j * kN;
         UNROLL for (uint k = 0; k < kPlanes * kProducts; ++k) {
-          uint at = kTokensAt + k / kProducts * kPlane + token * kStride + g * 4 + k % kProducts * kK / 16;
+          uint at = kTokensAt + k / kProducts * kPlane + token * kStride + unit * kUnitQuads + k % kProducts * kK / 16;
           coopMatLoadNV(b[j][k], tile, at, kStride, true);
         }
         if (kInputUnits != 0)
-          coopMatLoadNV(share[j], tile, kSharesAt + (g * kTileTokens + token) / 4, 0, false);
+          coopMatLoadNV(share[j], tile, kSharesAt + (unit * kTileTokens + token) / 4, 0, false);
       }
       UNROLL for (uint i = 0; i < kRowTiles; ++i) {
         MatrixA a[kProducts];
         MatrixC scale;
         uint row = rows_at + i * kM;
         UNROLL for (uint k = 0; k < kProducts; ++k)
-          coopMatLoadNV(a[k], tile, row * kStride + g * 4 + k * kK / 16, kStride, false);
-        coopMatLoadNV(scale, tile, kScalesAt + (g * kTileRows + row) / 4, 0, true);
+          coopMatLoadNV(a[k], tile, row * kStride + unit * kUnitQuads + k * kK / 16, kStride, false);
+        coopMatLoadNV(scale, tile, kScalesAt + (unit * kTileRows + row) / 4, 0, true);
         UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
           MatrixC sum = MatrixC(kRest != 0 ? 0 : kHalfway);
           UNROLL for (uint k = 0; k < kProducts; ++k) sum = coopMatMulAddNV(a[k], b[j][k], sum);

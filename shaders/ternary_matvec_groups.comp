@@ -40,8 +40,8 @@ layout(binding = 7) readonly buffer RestQ { uvec4 rest_q[]; };  // as q, with kR
 layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
-layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / 64]: sum of a group's inputs
-layout(binding = 6) readonly buffer Shares { float shares[]; };  // with kInputUnits, of a group
+layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / kUnit]: sum of a unit's inputs
+layout(binding = 6) readonly buffer Shares { float shares[]; };  // with kInputUnits, of a unit
 
 #include "common/subgroup.glsl"
 #include "common/ternary.glsl"
@@ -68,7 +68,8 @@ void multiply(uint first, uint first_token) {
     rows[r] = min(first + r % kOutRows, push.n_out - 1) + r / kOutRows * push.n_out;
     UNROLL for (uint t = 0; t < kTokens; ++t) acc[r][t] = 0;
   }
-  for (uint g = LANE; g < groups; g += SUBGROUP_SIZE) {
+  for (uint first_group = 0; first_group < groups; first_group += SUBGROUP_SIZE) {
+    uint own = first_group + LANE, g = min(own, groups - 1);
     uvec4 bits[kRows];
     float of_group[kRows];
     UNROLL for (uint r = 0; r < kRows; ++r) {
@@ -77,7 +78,7 @@ void multiply(uint first, uint first_token) {
       of_group[r] = half_of(scales[scale / 2], scale) * push.fixed_point;
     }
     UNROLL for (uint t = 0; t < kTokens; ++t) {
-      uint at = INPUT_TOKEN(first_token, t) * groups + g;
+      uint at = INPUT_TOKEN(first_token, t) * groups + g, unit = at / kUnitGroups;
       uvec4 q0 = q[at * 4], q1 = q[at * 4 + 1], q2 = q[at * 4 + 2], q3 = q[at * 4 + 3];
       uvec4 r0 = uvec4(0), r1 = r0, r2 = r0, r3 = r0;
       if (kRest != 0) {
@@ -86,12 +87,15 @@ void multiply(uint first, uint first_token) {
         r2 = REST_AT(at * 4 + 2);
         r3 = REST_AT(at * 4 + 3);
       }
-      int q_sum = sums[at];
-      float share = kInputUnits != 0 ? shares[at] : 1.0;
+      int q_sum = sums[unit];
+      float share = kInputUnits != 0 ? shares[unit] : 1.0;
+      // Neighbours have the groups of a unit, which the first of them rounds.
+      if (own >= groups || kUnitGroups == 2 && LANE % 2 != 0) share = 0.0;
       UNROLL for (uint r = 0; r < kRows; ++r) {
-        int dot = dot_group(bits[r], q0, q1, q2, q3, kRest != 0 ? 0 : -q_sum);
-        if (kRest != 0) dot = dot_group(bits[r], r0, r1, r2, r3, REST_STEPS * dot - q_sum);
-        acc[r][t] += rounded_share(dot, of_group[r], share);
+        int dot = dot_group(bits[r], q0, q1, q2, q3, 0);
+        if (kRest != 0) dot = dot_group(bits[r], r0, r1, r2, r3, REST_STEPS * dot);
+        if (kUnitGroups == 2) dot += shuffle_xor(dot, 1);
+        acc[r][t] += rounded_share(dot - q_sum, of_group[r], share);
       }
     }
   }

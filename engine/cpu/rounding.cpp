@@ -83,7 +83,7 @@ void MadeUnits::made(const CpuKernels& k, const Of& of, uint32_t first, uint32_t
 Rounding::Rounding(const CpuKernels& k, const Matrix& w, const In& in, uint32_t own_tokens)
     : k_(k),
       n_in_(w.n_in),
-      unit_(unit_of_input(w.layout)),
+      unit_(unit_of_input(w)),
       own_tokens_(own_tokens),
       units_(w.input == Input::int8_units || w.input == Input::int16_units),
       rest_(w.input == Input::int16_units),

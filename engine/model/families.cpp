@@ -209,7 +209,10 @@ void describe(ModelFile& m) {
   const auto input = [&](TensorType type) {
     const Input rounding = input_of(c, type);
     if (rounding == Input::int8_units) return find_block_type(type) ? "int8 every 32" : "int8 every 64";
-    if (rounding == Input::int16_units) return find_block_type(type) ? "int16 every 32" : "int16 every 64";
+    c.rounds_to_int16 |= rounding == Input::int16_units;
+    if (rounding == Input::int16_units && find_block_type(type)) return "int16 every 32";
+    if (rounding == Input::int16_units)
+      return find_file_type(type)->scale_every % 128 == 0 ? "int16 every 64 or 128" : "int16 every 64";
     return rounding == Input::int8_row ? "int8 a row" : "not rounded";
   };
   const auto count = [&](const TensorStack& stack) {

@@ -30,8 +30,8 @@ constexpr uint32_t kMostRows = 1 << 15;
 
 // Workgroups of attention that merge what the others have of a token, for which they wait. Of several tokens
 // the last of the others does.
-uint32_t merges_of(const DecodeStage& s, const AttentionShape& heads, uint32_t n_tokens) {
-  return n_tokens == 1 ? s.n_head * VulkanKernels::merge_parts(heads) : 0;
+uint32_t merges_of(const DecodeStage& s, const DecodeShape& shape, uint32_t n_tokens) {
+  return n_tokens == 1 ? s.n_head * VulkanKernels::merge_parts(shape.heads, shape.weights) : 0;
 }
 
 // How many sets of rows a workgroup of a product takes, where n_groups would take one each. A product that
@@ -59,28 +59,29 @@ void spread(DecodeStage& s, uint32_t spans, uint32_t sets, uint32_t at_once) {
 // Gates without a norm may take units themselves, whose number a stage has in the same place.
 uint32_t split_last_units(DecodeStage& s, const StageRows& rows, uint32_t unit, uint32_t size,
                           uint32_t subgroup, uint32_t at_once) {
-  constexpr uint32_t kQuadsInAStep = 4, kQuadsOfUnit = 8;  // of int8, as decode_rounded.glsl has them
+  constexpr uint32_t kQuadsInAStep = 4;  // of int8, as decode_rounded.glsl has it
+  const uint32_t unit_quads = 2 * unit / 16;
   const uint32_t span = size / rows.lanes * rows.rows * rows.passes, spans = s.n_out / span;
   if (spans <= at_once || s.n_out % span != 0 || s.weight == 0) return 0;
-  const uint32_t in_a_step = std::min(spans, kQuadsInAStep * size / kQuadsOfUnit * unit / span);
+  const uint32_t in_a_step = std::min(spans, kQuadsInAStep * size / unit_quads * unit / span);
   const uint32_t split = std::max(spans % at_once, spans - in_a_step), whole = spans - split;
-  const uint32_t split_subgroups = ceil_div(split * span / (subgroup / rows.lanes * rows.rows), at_once);
+  const uint32_t split_subgroups =
+      ceil_div(split * span / (subgroup / rows.lanes * rows.rows), std::min(whole, at_once));
   // An invocation takes a quad of values, beside one of int8.
   const bool fits = split * span / 4 <= size && 2 * split <= whole && split_subgroups <= size / subgroup;
-  if (!fits || whole < at_once) return 0;
+  if (!fits) return 0;
   s.split_units = split * span / unit;
   s.split_subgroups = split_subgroups;
   return split;
 }
 
-// Heads and chunks of keys are divided among most of the workgroups that run at a time; of one token, others
-// merge.
+// Heads and chunks of keys are divided among most of the workgroups that run at a time.
 uint32_t attention_groups(const DecodeStage& s, const AttentionShape& heads, uint32_t n_tokens,
                           uint32_t at_once) {
   const uint32_t n_groups = s.n_head / VulkanKernels::decode_heads(heads);
   const uint32_t n_splits = std::max(1U, ceil_div(10 * at_once, 11) / (n_groups * n_tokens));
   const uint32_t n_shares = n_groups * std::min(most_chunks(heads, s.max_chunks), n_splits);
-  return n_tokens * n_shares + merges_of(s, heads, n_tokens);
+  return n_tokens * n_shares;
 }
 
 // Bytes of the counts of those that are ready, for as many heads and tokens as a stage may have. They are
@@ -182,7 +183,7 @@ void Decode::share_out(std::vector<DecodeStage>& stages, const DecodeShape& shap
     } else if (s.kind == STAGE_ATTENTION) {
       AttentionShape heads = shape.heads;
       heads.window = s.window;
-      s.n_groups = attention_groups(s, heads, n_tokens, at_once);
+      s.n_groups = attention_groups(s, heads, n_tokens, at_once) + merges_of(s, shape, n_tokens);
     } else if (s.n_in != 0) {
       const StageRows rows = kernels_.stage_rows(shape, s);
       s.long_rows = rows.is_long;
@@ -252,7 +253,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, const DecodeShape& shape, co
     push.chained = 0;
     for (push.first_stage = 0; push.first_stage < n_stages; ++push.first_stage) {
       const DecodeStage& s = stages[push.first_stage];
-      const uint32_t merges = s.kind == STAGE_ATTENTION ? merges_of(s, shape.heads, n_tokens) : 0;
+      const uint32_t merges = s.kind == STAGE_ATTENTION ? merges_of(s, shape, n_tokens) : 0;
       push.first_group = 0;
       result.dispatches.push_back({push, s.n_groups - merges});
       push.first_group = s.n_groups - merges;

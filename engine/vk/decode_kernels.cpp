@@ -15,7 +15,7 @@ namespace {
 
 DecodeShape::Weights kind_of(TensorType type) {
   const BlockType& t = *find_block_type(type);
-  return {Layout::blocks, 1, 0, 0, t.bits, t.unit, t.has_min ? 1U : 0U};
+  return {Layout::blocks, 1, 0, 0, t.unit, t.bits, t.has_min ? 1U : 0U};
 }
 
 // How many lanes share `rows` rows of n_in features, and what each of them loads.
@@ -86,7 +86,8 @@ RowShape two_plane_shape(const Device& device, const DecodeShape::Rows& r, uint3
     shape.lanes /= 2;
   shape.loads = ceil_div(groups, shape.lanes);
   const auto workgroups = [&] { return ceil_div(r.n_out, workgroup_size / shape.lanes * shape.rows); };
-  while (shape.rows > 1 && (shape.loads * shape.rows > kMostCodes || workgroups() < kEnoughWorkgroups))
+  while (shape.rows > 1 && (2 * shape.rows > shape.lanes || shape.loads * shape.rows > kMostCodes ||
+                            workgroups() < kEnoughWorkgroups))
     shape.rows /= 2;
   return shape;
 }
@@ -157,14 +158,15 @@ uint32_t words_of_matrices(uint32_t head_dim) {
 uint32_t vector_words(const DecodeShape::Weights& w, uint32_t n) {
   const uint32_t planes = w.rest != 0 ? 2 : 1;
   if (w.layout == Layout::blocks) return planes * 2 * (n / 32 + 4);
-  return w.layout == Layout::groups ? planes * 4 * (n / 64 + 1) : n / 16;
+  return w.layout == Layout::groups ? planes * w.unit / 16 * (n / w.unit + 1) : n / 16;
 }
 
 }  // namespace
 
 DecodeShape::Weights weights_of(const Matrix& w) {
   const uint32_t rest = w.input == Input::int16_units ? 1 : 0;
-  if (w.layout == Layout::groups) return {Layout::groups, input_units_of(w), rest, w.scale_every / 64};
+  if (w.layout == Layout::groups)
+    return {Layout::groups, input_units_of(w), rest, w.scale_every / 64, unit_of_input(w)};
   if (w.layout != Layout::blocks) return {};
   DecodeShape::Weights weights = kind_of(w.parts[0].type);
   for (const Matrix::Part& part : w.parts)
@@ -186,6 +188,7 @@ std::optional<DecodeShape::Weights> common_weights(const DecodeShape::Weights& a
 static uint32_t most_tokens(Layout layout) { return layout == Layout::groups ? ROUNDED_HERE : kFewTokens; }
 
 void VulkanKernels::suit(const ModelInfo& model) {
+  rounds_to_int16_ = model.rounds_to_int16;
   if (!chooses_row_size_) return;
   const uint32_t size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
   const bool suits =
@@ -196,9 +199,10 @@ void VulkanKernels::suit(const ModelInfo& model) {
 }
 
 std::string VulkanKernels::arithmetic() const {
-  return row_size_ == wide(device_).at(CONSTANT_WORKGROUP_SIZE)
-             ? ""
-             : fmt::format(", rows of whole ternary matrices in {} shares", row_size_);
+  std::string parts;
+  if (row_size_ != wide(device_).at(CONSTANT_WORKGROUP_SIZE))
+    parts = fmt::format(", rows of whole ternary matrices in {} shares", row_size_);
+  return parts + (rounds_to_int16_ ? ", int16 in units of 128" : "");
 }
 
 // Of several tokens the kernel takes as many as fit, so that there is one for all numbers, or two where a
@@ -226,8 +230,11 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
   const uint32_t of_attention = attends_in_matrices(shape.heads)
                                     ? words_of_matrices(shape.heads.head_dim)
                                     : 64 * (head_units + of_sums) + (tokens == 1 ? 0 : tokens * head_units);
-  const uint32_t of_merge = 64 * (tokens == 1 ? shape.heads.head_dim / 4 / merge_parts(shape.heads) + 1
-                                              : decode_heads(shape.heads));
+  // As kMergeChunks in decode_attention.glsl.
+  const uint32_t merge_chunks = w.layout == Layout::groups ? 64 * 64 / w.unit : 64;
+  const uint32_t of_merge = tokens == 1
+                                ? merge_chunks * (shape.heads.head_dim / 4 / merge_parts(shape.heads, w) + 1)
+                                : 64 * decode_heads(shape.heads);
   const uint32_t of_delta = delta.n_head_v != 0 ? 3 * kDeltaParts * (size / kDeltaParts / 4) : 0;
   const RowShape rows = row_shape(device_, w, shape.rows, size, tokens, Loop::short_rows),
                  gate_rows = row_shape(device_, w, shape.rows, size, tokens, Loop::gates),
@@ -265,19 +272,21 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
                        of_attention, of_merge, of_delta, shape.rotated / 4, shape.turned / 4})}});
   c.insert({{CONSTANT_CONV, delta.n_head_v != 0 ? delta.n_conv : 0},
             {CONSTANT_DELTA_DIM, delta.n_head_v != 0 ? delta.head_dim : 4 * kDeltaParts}});
-  const bool rounds = rounds_units();
+  const bool rounds = rounds_units(w);
   c.insert({CONSTANT_ROUNDED, rounds ? shape.rounded : 0});
   if (rounds && shape.all_long_rounded) c[CONSTANT_NORM_LOADS_LONG] = c[CONSTANT_NORM_LOADS];
   if (w.layout == Layout::trits) c.insert({CONSTANT_PASSES, shape.takes_passes ? 1 : 0});
   if (w.layout != Layout::trits) c.insert({{CONSTANT_REST, w.rest}, {CONSTANT_BLOCK, shape.rotated}});
   if (w.layout == Layout::groups)
-    c.insert({{CONSTANT_INPUT_UNITS, w.input_units}, {CONSTANT_SCALE_GROUPS, w.scale_groups}});
+    c.insert({{CONSTANT_INPUT_UNITS, w.input_units},
+              {CONSTANT_SCALE_GROUPS, w.scale_groups},
+              {CONSTANT_UNIT, w.unit}});
   if (w.layout == Layout::blocks)
     c.insert({{CONSTANT_BITS, w.bits}, {CONSTANT_UNIT, w.unit}, {CONSTANT_MINIMUM, w.minimum}});
   const DecodeShape::Experts& e = shape.experts;
   // Odd, to keep the quads of a unit out of each other's banks.
   if (w.layout == Layout::groups)
-    c.insert({CONSTANT_UNIT_STRIDE, std::max({n_long, shape.rows.n_in, e.used * e.n_ff}) / 64 | 1});
+    c.insert({CONSTANT_UNIT_STRIDE, std::max({n_long, shape.rows.n_in, e.used * e.n_ff}) / w.unit | 1});
   if (e.n_expert == 0) return c;
   const uint32_t lanes = std::min(32U, device_.subgroup_size());
   c.insert({{CONSTANT_EXPERTS, e.n_expert},
@@ -303,8 +312,8 @@ bool VulkanKernels::gains_by_passes(const DecodeShape& shape, uint32_t at_once) 
 }
 
 // A unit is rounded by neighbouring lanes of one subgroup.
-bool VulkanKernels::rounds_units() const {
-  return !device_.shared_subgroups() && device_.subgroup_size() >= 16;
+bool VulkanKernels::rounds_units(const DecodeShape::Weights& weights) const {
+  return !device_.shared_subgroups() && device_.subgroup_size() >= std::max(16U, weights.unit / 4);
 }
 
 // Each invocation has the logit of an expert. Those that share rows of gates make 64 of them at a time.
@@ -313,7 +322,7 @@ bool VulkanKernels::has_experts(const DecodeShape& shape, const Specialisation& 
   const DecodeShape::Experts& e = shape.experts;
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), sets = size / c.at(CONSTANT_EXPERT_LANES);
   constexpr uint32_t kMostCodes = 16;  // uvec4 of codes that a lane waits for
-  return rounds_units() && w.layout == Layout::groups && w.input_units != 0 && w.rest == 0 &&
+  return rounds_units(w) && w.layout == Layout::groups && w.input_units != 0 && w.rest == 0 && w.unit == 64 &&
          e.n_expert <= size && e.used <= std::min(e.n_expert, uint32_t{MOST_USED}) && e.n_in % 64 == 0 &&
          e.n_ff % 64 == 0 && e.n_ff / 64 % w.scale_groups == 0 && sets <= 64 && 64 % sets == 0 &&
          2 * 64 / sets * c.at(CONSTANT_EXPERT_LOADS) <= kMostCodes;

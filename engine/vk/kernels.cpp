@@ -33,6 +33,7 @@ Specialisation product_constants(const Matrix& w, const Out& out) {
   if (w.layout == Layout::trits) return c;
   c.insert({{CONSTANT_INPUT_UNITS, input_units_of(w)},
             {CONSTANT_SCALE_GROUPS, w.scale_every / 64},
+            {CONSTANT_UNIT, unit_of_input(w)},
             {CONSTANT_REST, w.input == Input::int16_units ? 1 : 0},
             {CONSTANT_OUT, static_cast<uint32_t>(out.kind)}});
   return c;
@@ -61,10 +62,10 @@ std::optional<ChosenTile> trits_tile(const Device& device, uint64_t outputs) {
   });
 }
 
-// Groups of inputs of a step of ternary_matmul_groups_matrix.
-uint32_t groups_of_step(const Specialisation& c) {
+// Groups of inputs of a step of ternary_matmul_groups_matrix, for units of so many inputs.
+uint32_t groups_of_step(const Specialisation& c, uint32_t unit) {
   const uint32_t parts = c.at(CONSTANT_PARTS);
-  return parts > 1 ? parts : 2;
+  return parts > 1 ? parts * unit / 64 : 2;
 }
 
 // The same of ternary_matmul_groups_matrix, whose sums take twice the registers: no tile of a subgroup is
@@ -93,8 +94,8 @@ std::optional<ChosenTile> groups_tile(const Device& device, const Matrix& w, uin
   if (tokens <= 32) outputs = std::min(outputs, kFew);
   return matrix_tile(device, tiles, outputs, [&](const Specialisation& c) {
     const uint32_t rows = tile_rows(c), n = tile_tokens(c), parts = c.at(CONSTANT_PARTS);
-    const uint32_t groups = groups_of_step(c), planes = two ? 2 : 1;
-    const uint32_t step = (rows + planes * n) * (64 * groups + 16) + (rows + n) * 4 * groups;
+    const uint32_t unit = unit_of_input(w), groups = groups_of_step(c, unit), planes = two ? 2 : 1;
+    const uint32_t step = (rows + planes * n) * (64 * groups + 16) + (rows + n) * 4 * (64 * groups / unit);
     return std::max(step, parts * sum_bytes(c)) + kFlagBytes;
   });
 }
@@ -238,8 +239,9 @@ uint32_t VulkanKernels::decode_heads(const AttentionShape& shape) {
 }
 
 // As kMergeParts in decode_attention.glsl.
-uint32_t VulkanKernels::merge_parts(const AttentionShape& shape) {
-  return shape.head_dim % 64 == 0 ? shape.head_dim / 64 : 1;
+uint32_t VulkanKernels::merge_parts(const AttentionShape& shape, const DecodeShape::Weights& weights) {
+  const uint32_t features = weights.layout == Layout::groups ? weights.unit : 64;
+  return shape.head_dim % features == 0 ? shape.head_dim / features : 1;
 }
 
 uint32_t head_input(const AttentionInput& input) {
@@ -338,7 +340,7 @@ Specialisation VulkanKernels::quantise_constants(const Matrix& w, const Norm& no
   constants[CONSTANT_NORM] = norm_of(norm);
   if (w.layout == Layout::trits) return constants;
   constants[CONSTANT_INPUT_UNITS] = input_units_of(w);
-  constants[CONSTANT_SUM_WORDS] = w.layout == Layout::blocks ? 4 : 16;
+  constants[CONSTANT_SUM_WORDS] = w.layout == Layout::blocks ? 4 : unit_of_input(w) / 4;
   return constants;
 }
 
@@ -358,8 +360,8 @@ const Kernel* VulkanKernels::rotate_quantise(const Matrix& w, const Norm& norm) 
   const uint32_t size = wide(d).at(CONSTANT_WORKGROUP_SIZE), block = w.rotation.block;
   const bool has_norm = norm_of(norm) == NORM_ALWAYS;
   if (w.layout != Layout::groups || input_units_of(w) == 0 || !(has_norm || norm_of(norm) == NORM_NEVER) ||
-      !d.is_gpu() || d.subgroup_size() < 16 || block % 64 != 0 || size % (block / 4) != 0 ||
-      w.n_in % block != 0)
+      !d.is_gpu() || d.subgroup_size() < unit_of_input(w) / 4 || block % unit_of_input(w) != 0 ||
+      size % (block / 4) != 0 || w.n_in % block != 0)
     return nullptr;
   Specialisation constants = quantise_constants(w, norm);
   constants[CONSTANT_BLOCK] = block;
@@ -428,8 +430,8 @@ VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uin
   if (groups && constants.at(CONSTANT_ROW_TILES) * constants.at(CONSTANT_MATRIX_M) > 32) {
     shader = Shader::ternary_matmul_groups_large;
     const uint32_t tiles = ceil_div(w.rows(), rows) * ceil_div(n, tokens);
-    split =
-        split_tiles(tiles, ceil_div(w.n_in / 64, groups_of_step(constants)), may_split ? tile->at_once : 0);
+    split = split_tiles(tiles, ceil_div(w.n_in / 64, groups_of_step(constants, unit_of_input(w))),
+                        may_split ? tile->at_once : 0);
     constants[CONSTANT_SPLIT] = split->splits > 1 ? 1 : 0;
   }
   return {

@@ -63,9 +63,10 @@ struct DecodeShape {
     uint32_t input_units = 0;                  // of groups: CONSTANT_INPUT_UNITS
     uint32_t rest = 0;                         // CONSTANT_REST
     uint32_t scale_groups = 0;                 // of groups: CONSTANT_SCALE_GROUPS
-    uint32_t bits = 0, unit = 0, minimum = 0;  // of blocks: CONSTANT_BITS ..., or all 0: of several kinds
+    uint32_t unit = 0;                         // CONSTANT_UNIT, or 0: of several kinds
+    uint32_t bits = 0, minimum = 0;            // of blocks: CONSTANT_BITS ..., the same
     // Inputs that share a scale, or 0 where a row does.
-    uint32_t unit_of_input() const { return layout == Layout::blocks ? 32 : input_units != 0 ? 64 : 0; }
+    uint32_t unit_of_input() const { return layout == Layout::blocks ? 32 : input_units != 0 ? unit : 0; }
     bool operator==(const Weights&) const = default;
   };
   Weights weights;
@@ -212,7 +213,8 @@ struct VulkanKernels {
   // The workgroups of a stage of experts, STAGE_ROUTER and those behind it.
   uint32_t expert_groups(const DecodeShape& shape, const DecodeStage& stage) const;
   static uint32_t decode_heads(const AttentionShape& shape);  // heads that one workgroup of attention takes
-  static uint32_t merge_parts(const AttentionShape& shape);   // of a head, that workgroups merge
+  // Of a head, that workgroups merge.
+  static uint32_t merge_parts(const AttentionShape& shape, const DecodeShape::Weights& weights);
   double seconds_compiling() const { return seconds_compiling_; }
 
  private:
@@ -226,7 +228,7 @@ struct VulkanKernels {
   Shader decode_shader(const DecodeShape& shape) const;
   bool fits(const DecodeShape& shape, const Specialisation& constants) const;
   uint64_t declared_bytes(Shader shader, const Specialisation& constants) const;  // of shared memory
-  bool rounds_units() const;
+  bool rounds_units(const DecodeShape::Weights& weights) const;
   bool has_experts(const DecodeShape& shape, const Specialisation& c) const;
 
   const Device& device_;
@@ -237,6 +239,7 @@ struct VulkanKernels {
   const bool reconverges_;  // lanes of a subgroup that polled for different times go on together
   const bool chooses_row_size_;
   uint32_t row_size_;  // of inputs of whole ternary matrices
+  bool rounds_to_int16_ = false;
   std::map<std::pair<Shader, Specialisation>, Kernel> kernels_;
   double seconds_compiling_ = 0;
   mutable std::map<Shader, SharedMemory> shared_memory_;

@@ -313,8 +313,8 @@ bool VulkanRecorder::can_rotate_in_chain(const Matrix& w, const In& in, uint32_t
   const uint32_t block = w.rotation.block, size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
   const bool has_units = w.layout == Layout::groups || w.layout == Layout::blocks;
   return n == 1 && in.first_row == 0 && in_chains() && decode_.possible() && in_stages(in.norm) &&
-         has_units && !(stream_ && stream_->takes(w, n)) && block % 64 == 0 && block / 4 <= size &&
-         w.n_in % block == 0;
+         has_units && !(stream_ && stream_->takes(w, n)) && block % unit_of_input(w) == 0 &&
+         block / 4 <= size && w.n_in % block == 0;
 }
 
 // Whether the product rotates its input itself, which is a stage less: each of its workgroups has all of it,

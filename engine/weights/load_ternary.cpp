@@ -128,7 +128,7 @@ void TensorLoader::load_groups(const RowsToPack& stacked, Matrix& m) {
   const Packed packed = load_packed(repacker, layout, rows, 0, m.rows(), of_file);
   m.codes = packed.codes, m.scales = packed.scales;
   m.scale_every = packed.scale_every;
-  m.fixed = fixed_for(repacker.largest_bound() * steps_of(m.input));
+  m.fixed = fixed_for(repacker.largest_bound() * steps_of(m.input) * unit_of_input(m) / 64);
   for (Matrix::Part& part : m.parts) part.scale /= m.fixed;
 }
 

@@ -21,9 +21,15 @@ const uint kQueries = (kHeads * kHeadDim + kSize - 1) / kSize;
 const uint kTaken = 2 * kQueries + 6;
 // Pairs of features of a workgroup that merges: a unit, where heads are whole units (merge_parts() in
 // vk/kernels.cpp).
-const uint kMergeParts = kHeadDim % 64 == 0 ? kHeadDim / 64 : 1;
+#ifdef GROUPS
+const uint kMergeFeatures = kUnit;
+#else
+const uint kMergeFeatures = 64;
+#endif
+const uint kMergeParts = kHeadDim % kMergeFeatures == 0 ? kHeadDim / kMergeFeatures : 1;
 const uint kMergePairs = kPairs / kMergeParts;
-const uint kMergeLoads = (kChunk * kMergePairs + kSize - 1) / kSize;
+const uint kMergeChunks = kChunk * 64 / kMergeFeatures;  // at a time
+const uint kMergeLoads = (kMergeChunks * kMergePairs + kSize - 1) / kSize;
 
 #include "common/decode_attention_memory.glsl"
 

@@ -28,7 +28,7 @@ float raw_at(uint i) {
   return uintBitsToFloat(tile[i / 4][i % 4]);
 }
 
-const uint kMergeSums = kChunk * kMergePairs, kMergeFactors = kMergeSums + kChunk;
+const uint kMergeSums = kMergeChunks * kMergePairs, kMergeFactors = kMergeSums + kMergeChunks;
 void keep_share(uint at, vec2 share) {
   tile[at / 2][at % 2 * 2] = floatBitsToUint(share.x);
   tile[at / 2][at % 2 * 2 + 1] = floatBitsToUint(share.y);

@@ -42,8 +42,8 @@ int vector_sum(bool gates) { return kTokens > 1 && gates ? token_sums[this_token
 void place_vector(uint token) {
   this_token = token;
 #ifdef GROUPS
-  first_unit = token * (push.n_in / 64);
-  first_word = token * 4 * unit_stride(push.n_in / 64);
+  first_unit = token * (push.n_in / kUnit);
+  first_word = token * kUnitWords / 4 * unit_stride(push.n_in / kUnit);
 #else
   first_word = token * (push.n_in / 16);
 #endif
@@ -83,6 +83,8 @@ uint place_of_word(uint at, uint units) {
 
 #define LOAD load_short
 #define LOAD_AT load_short_at
+#define SCALE_OF scale_of_short
+#define LOAD_SCALES load_scales_of_short
 #define FIRST_ROW first_row_of_short
 #define RESIDUAL_OF residual_of_short
 #define PRODUCT product_short
@@ -96,6 +98,8 @@ uint place_of_word(uint at, uint units) {
 #include "common/decode_rows.glsl"
 #define LOAD load_long
 #define LOAD_AT load_long_at
+#define SCALE_OF scale_of_long
+#define LOAD_SCALES load_scales_of_long
 #define FIRST_ROW first_row_of_long
 #define RESIDUAL_OF residual_of_long
 #define PRODUCT product_long
@@ -109,6 +113,8 @@ uint place_of_word(uint at, uint units) {
 #include "common/decode_rows.glsl"
 #define LOAD load_gate
 #define LOAD_AT load_gate_at
+#define SCALE_OF scale_of_gate
+#define LOAD_SCALES load_scales_of_gate
 #define FIRST_ROW first_row_of_gate
 #define RESIDUAL_OF residual_of_gate
 #define PRODUCT product_gate
@@ -156,10 +162,11 @@ void turn_vector(uint invocation, uint words, uint loads) {
 
 // Takes the vector of this token, norms it, turns it where the matrix wants that, and rounds it into `tile`.
 RowScale round_vector(uint invocation, bool long_rows) {
-  uint units = push.n_in / 64, words = push.n_in / 4, loads = loads_of(long_rows);
+  uint words = push.n_in / 4, loads = loads_of(long_rows);
   bool normed = is_normed(long_rows);
   RowScale scale;
 #ifdef GROUPS
+  uint units = push.n_in / kUnit;
   // Units are rounded before anything is known of the row.
   bool comes_rounded = kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0;
   RowShare share = RowShare(0.0, 0.0);
@@ -196,7 +203,7 @@ RowScale round_vector(uint invocation, bool long_rows) {
     ivec4 four = quantised(own_x[i], scale.factor);
     sum += sum_of(four);
     if (kRoundsApart) give_word(at, packed(four));
-    else tile[first_word + place_of_word(at, units)][at % 4] = packed(four);
+    else tile[first_word + place_of_word(at, push.n_in / 64)][at % 4] = packed(four);
   }
   share_sum(sum);
   barrier();  // which also shows everyone the int8

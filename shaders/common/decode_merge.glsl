@@ -46,7 +46,7 @@ bool is_wrong(uvec4 result) {
   return ((result.x ^ result.y ^ tag) | (result.z ^ result.w ^ tag)) != 0;
 }
 
-// What this invocation takes of the kChunk chunks from `first` on, of n, where they are there.
+// What this invocation takes of the kMergeChunks chunks from `first` on, of n, where they are there.
 void load_results(uint head, uint part, uint first, uint n, out uvec4 some[kMergeLoads]) {
   UNROLL for (uint i = 0; i < kMergeLoads; ++i) {
     uint item = gl_LocalInvocationID.x + i * kSize, place = min(first + item / kMergePairs, n - 1);
@@ -162,7 +162,7 @@ void merge_all(uint first_head, uint begin, uint n_chunks) {
 }
 
 // Of one token: merges the results of chunks of some features of a head in the order of the chunks, as
-// merge_factors() and merge_values() do. But the factors of kChunk chunks are computed at a time, and the
+// merge_factors() and merge_values() do. But the factors of kMergeChunks chunks are computed at a time, and the
 // products with these by all invocations, so that only additions wait for each other. These are taken eight
 // at a time, so that what they add is loaded together.
 void merge_chunks(uint head, uint part, uint n_seen) {
@@ -170,8 +170,8 @@ void merge_chunks(uint head, uint part, uint n_seen) {
   vec2 sum = vec2(0.0);
   uvec4 some[kMergeLoads];
   float largest_before = kLowest, l = 0.0;
-  for (uint first = 0; first < n_seen; first += kChunk) {
-    uint n = min(kChunk, n_seen - first);
+  for (uint first = 0; first < n_seen; first += kMergeChunks) {
+    uint n = min(kMergeChunks, n_seen - first);
     if (lane < n) {
       uvec4 result = load_result(head, first + lane, 0);
       for (uint polls = 0; is_wrong(result) && look_again(polls); ++polls) result = load_result(head, first + lane, 0);

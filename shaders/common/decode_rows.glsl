@@ -8,13 +8,38 @@
 //   INSIDE      so many of these are there in each row, for all lanes
 //   MATRICES    1: plain, or added to y; 2: act(gate) * up, the rows n_out of gate before those of up
 #define CODES (MATRICES * ROWS)  // rows of codes: of gate, then of up
+#define ROW_OF(first_row, c) (min((first_row) + (c) % ROWS, push.n_out - 1) + (c) / ROWS * push.n_out)
 // Which of the rows of a lane it ends with the sum of, and whether it gives that.
 #ifdef TWO_PLANES
-#define OWN_ROW (LANE % LANES % ROWS)
-#define GIVES_ROW (lane < ROWS)
+#define OWN_ROW_OF_GROUPS (LANE % LANES % ROWS)
+#define GIVES_ROW_OF_GROUPS (lane < ROWS)
 #else
-#define OWN_ROW (LANE % LANES / (LANES / ROWS))
-#define GIVES_ROW (lane % (LANES / ROWS) == 0)
+#define OWN_ROW_OF_GROUPS (LANE % LANES / (LANES / ROWS))
+#define GIVES_ROW_OF_GROUPS (lane % (LANES / ROWS) == 0)
+#endif
+#ifdef GROUPS
+// Where a unit is two groups, neighbouring lanes have one of them each. Of the dot products of both, counted code by
+// code, a lane goes on with the first half and its neighbour with the second, so that each unit is rounded once: with
+// half of the codes, or, of one, with half of what it loads.
+#define DOTS (CODES * LOADS)
+#define OWN_DOTS ((DOTS + 1) / 2)
+#define OWN_CODES ((CODES + 1) / 2)
+#define IS_SECOND (LANE % 2 != 0)
+#define OTHER_DOT(d) min((d) + OWN_DOTS, DOTS - 1)  // that of the neighbour in the place of d
+#define LOAD_OF_DOT(d) (IS_SECOND ? OTHER_DOT(d) % LOADS : (d) % LOADS)
+#define ROW_OF_DOT(first_row, d) (IS_SECOND ? ROW_OF(first_row, OTHER_DOT(d) / LOADS) : ROW_OF(first_row, (d) / LOADS))
+#define OWN_ROW                                                          \
+  (kUnitGroups != 2 ? OWN_ROW_OF_GROUPS                                  \
+   : CODES == 1     ? 0                                                  \
+   : MATRICES == 2  ? LANE % LANES / 2 % OWN_CODES                       \
+                    : LANE % 2 * OWN_CODES + LANE % LANES / 2 % OWN_CODES)
+#define GIVES_ROW                                     \
+  (kUnitGroups != 2 ? GIVES_ROW_OF_GROUPS             \
+   : MATRICES == 2  ? lane % 2 == 0 && lane < 2 * ROWS \
+                    : lane < ROWS)
+#else
+#define OWN_ROW OWN_ROW_OF_GROUPS
+#define GIVES_ROW GIVES_ROW_OF_GROUPS
 #endif
 #if defined(GROUPS) && MATRICES == 2
 #define ROUNDS (kGatesRound && gives_units())
@@ -46,25 +71,48 @@ uint FIRST_ROW(uint group) {
   return ((group * N_SUBGROUPS + SUBGROUP) * (SUBGROUP_SIZE / LANES) + LANE / LANES) * ROWS;
 }
 
+#ifdef GROUPS
+// Loads number `from` to number `to` of what a lane takes of its rows, or where that is not wanted their first codes:
+// who loads on a condition has it in the way of what is computed meanwhile.
+void LOAD_AT(uint first_row, uint from, uint to, bool wanted) {
+  uint lane = LANE % LANES, groups = push.n_in / 64;
+  Codes codes = Codes(push.w);
+  UNROLL for (uint k = 0; k < CODES; ++k) {
+    uint row = ROW_OF(first_row, k);
+    UNROLL for (uint i = from; i < to; ++i) {
+      uint own = lane + i * LANES, g = i < INSIDE ? own : min(own, groups - 1);
+      bits[k * LOADS + i] = codes.at[row * groups + (wanted ? g : 0)];
+      if (kUnitGroups == 1)
+        halves[k * LOADS + i] = Halves(push.scales).at[(row * (groups / kScaleGroups) + g / kScaleGroups) / 2];
+    }
+  }
+}
+
+// Where units are two groups: the place of the scale of a dot product that the lane goes on with.
+uint SCALE_OF(uint first_row, uint d) {
+  uint groups = push.n_in / 64, g = min(LANE % LANES + LOAD_OF_DOT(d) * LANES, groups - 1);
+  return ROW_OF_DOT(first_row, d) * (groups / kScaleGroups) + g / kScaleGroups;
+}
+
+void LOAD_SCALES(uint first_row) {
+  if (kUnitGroups == 1) return;
+  UNROLL for (uint d = 0; d < OWN_DOTS; ++d) halves[d] = Halves(push.scales).at[SCALE_OF(first_row, d) / 2];
+}
+#else
 // Loads number `from` to number `to` of what a lane takes of its rows.
 void LOAD_AT(uint first_row, uint from, uint to) {
   uint lane = LANE % LANES, units = push.n_in / 64;
   Codes codes = Codes(push.w);
   UNROLL for (uint k = 0; k < CODES; ++k) {
-    uint row = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
+    uint row = ROW_OF(first_row, k);
     UNROLL for (uint i = from; i < to; ++i) {
-#ifdef GROUPS
-      uint own = lane + i * LANES, g = i < INSIDE ? own : min(own, units - 1);
-      bits[k * LOADS + i] = codes.at[row * units + g];
-      halves[k * LOADS + i] = Halves(push.scales).at[(row * (units / kScaleGroups) + g / kScaleGroups) / 2];
-#else
       uint h = lane + i * LANES;  // past the end codes of 0, which add nothing
       bits[k * LOADS + i] = uvec4(0);
       if (i < INSIDE || h < units) bits[k * LOADS + i] = codes.at[row * units + h];
-#endif
     }
   }
 }
+#endif
 
 // The bits of what the result of a lane is added to, or NOT_GIVEN.
 uint RESIDUAL_OF(uint first_row) {
@@ -76,7 +124,12 @@ uint RESIDUAL_OF(uint first_row) {
 
 void LOAD(uint group) {
   uint first_row = FIRST_ROW(group);
+#ifdef GROUPS
+  LOAD_AT(first_row, 0, LOADS, true);
+  LOAD_SCALES(first_row);
+#else
   LOAD_AT(first_row, 0, LOADS);
+#endif
   residual = RESIDUAL_OF(first_row);
 }
 
@@ -107,18 +160,21 @@ void PRODUCT(uint group, RowScale scale) {
   int acc[CODES];
   UNROLL for (uint k = 0; k < CODES; ++k) acc[k] = 0;
 #ifdef GROUPS
-  uint stride = unit_stride(units), row_scales = units / kScaleGroups;
+  uint stride = unit_stride(push.n_in / kUnit), row_scales = units / kScaleGroups;
+  uint first_of_lane = lane % 2 * 4 * stride + lane / 2;  // where units are two groups
+  int unit_dots[DOTS];
   UNROLL for (uint i = 0; i < LOADS; ++i) {
     uint own = lane + i * LANES, g = i < INSIDE ? own : min(own, units - 1);
-    int sums = unit_sums[first_unit + g];
+    int sums = 0;
     // fixed_point is a power of two, so it does not matter which of the two is multiplied by it.
     float share = push.fixed_point;
-    if (kInputUnits != 0) share *= share_of(g, scale);
-    if (i >= INSIDE && own >= units) share = 0.0;
     float of_group[CODES];
-    UNROLL for (uint k = 0; k < CODES; ++k) {
-      uint row = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
-      of_group[k] = half_of(halves[k * LOADS + i], row * row_scales + g / kScaleGroups);
+    if (kUnitGroups == 1) {
+      sums = unit_sums[first_unit + g];
+      if (kInputUnits != 0) share *= share_of(g, scale);
+      if (i >= INSIDE && own >= units) share = 0.0;
+      UNROLL for (uint k = 0; k < CODES; ++k)
+        of_group[k] = half_of(halves[k * LOADS + i], ROW_OF(first_row, k) * row_scales + g / kScaleGroups);
     }
     if (kRest == 0) {
       uvec4 q[4];
@@ -134,8 +190,9 @@ void PRODUCT(uint group, RowScale scale) {
     } else {  // a mask serves both planes
       int dots[CODES], rest_dots[CODES];
       UNROLL for (uint k = 0; k < CODES; ++k) dots[k] = rest_dots[k] = 0;
+      uint at = first_word + (kUnitGroups == 1 ? g : first_of_lane + (own < units ? i * LANES / 2 : 0));
       UNROLL for (uint s = 1; s < 5; ++s) {
-        uvec4 q = tile[first_word + s % 4 * stride + g], r = tile[first_word + (4 + s % 4) * stride + g];
+        uvec4 q = tile[at + s % 4 * stride], r = tile[at + (kUnitWords / 4 + s % 4) * stride];
         UNROLL for (uint k = 0; k < CODES; ++k) {
           uvec4 some = s == 4 ? bits[k * LOADS + i] >> 6 : bits[k * LOADS + i];
           uint shift = s < 3 ? 6 - 2 * s : 0;
@@ -147,10 +204,33 @@ void PRODUCT(uint group, RowScale scale) {
           }
         }
       }
-      UNROLL for (uint k = 0; k < CODES; ++k)
-        acc[k] += rounded_share(REST_STEPS * dots[k] + (rest_dots[k] - sums), of_group[k], share);
+      UNROLL for (uint k = 0; k < CODES; ++k) {
+        if (kUnitGroups == 1)
+          acc[k] += rounded_share(REST_STEPS * dots[k] + (rest_dots[k] - sums), of_group[k], share);
+        else
+          unit_dots[k * LOADS + i] = REST_STEPS * dots[k] + rest_dots[k];
+      }
     }
-    if (goes_on && IS_LAST_TOKEN) LOAD_AT(NEXT_ROW, i, i + 1);  // on their way meanwhile
+    if (kUnitGroups == 2)  // on their way meanwhile; of one token
+      LOAD_AT(goes_on ? NEXT_ROW : first_row, i, i + 1, goes_on);
+    else if (goes_on && IS_LAST_TOKEN)
+      LOAD_AT(NEXT_ROW, i, i + 1, true);
+  }
+  if (kUnitGroups == 2) {
+    int own_dots[OWN_DOTS];
+    UNROLL for (uint d = 0; d < OWN_DOTS; ++d) {
+      int first = unit_dots[d], second = d + OWN_DOTS < DOTS ? unit_dots[OTHER_DOT(d)] : 0;
+      own_dots[d] = (IS_SECOND ? second : first) + shuffle_xor(IS_SECOND ? first : second, 1);
+    }
+    UNROLL for (uint d = 0; d < OWN_DOTS; ++d) {
+      int dot = own_dots[d];
+      uint own = lane + LOAD_OF_DOT(d) * LANES, unit = min(own, units - 1) / 2;
+      float share = push.fixed_point * share_of(unit, scale);
+      if (own >= units || IS_SECOND && d + OWN_DOTS >= DOTS) share = 0.0;
+      float of_group = half_of(halves[d], SCALE_OF(first_row, d));
+      acc[d / LOADS % OWN_CODES] += rounded_share(dot - unit_sums[first_unit + unit], of_group, share);
+    }
+    LOAD_SCALES(goes_on ? NEXT_ROW : first_row);
   }
 #else
   ivec4 sums[CODES];  // one for each shift, still scaled by it
@@ -170,24 +250,38 @@ void PRODUCT(uint group, RowScale scale) {
   UNROLL for (uint k = 0; k < CODES; ++k)
     acc[k] = sums[k].x + (sums[k].y >> 4) + (sums[k].z >> 2) + sums[k].w;
 #endif
+  int sum, up_sum;
+#ifdef GROUPS
+  if (kUnitGroups == 2) {
+    UNROLL for (uint d = 0; d < OWN_CODES; ++d)
+      UNROLL for (uint step = LANES / 2; step >= (CODES == 1 ? 1 : 2); step /= 2) acc[d] += shuffle_xor(acc[d], step);
+    sum = acc[0];
+    UNROLL for (uint d = 1; d < OWN_CODES; ++d)
+      if (lane / 2 == d) sum = acc[d];
+    up_sum = MATRICES == 2 ? shuffle_xor(sum, 1) : sum;
+  } else
+#endif
+  {
 #ifdef TWO_PLANES  // whose kernel is slower in halves (../../bench/speed/decode.md)
   UNROLL for (uint k = 0; k < CODES; ++k)
     UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[k] += shuffle_xor(acc[k], step);
-  int sum = acc[0], up_sum = acc[CODES - ROWS];
+  sum = acc[0];
+  up_sum = acc[CODES - ROWS];
   UNROLL for (uint r = 1; r < ROWS; ++r)
     if (lane == r) {
       sum = acc[r];
       up_sum = acc[CODES - ROWS + r];
     }
-  uint row = first_row + lane;
 #else
   HALVE(4, ROWS, 2 * LANES / ROWS)
   HALVE(2, ROWS, LANES / ROWS)
   UNROLL for (uint m = 0; m < MATRICES; ++m)
     UNROLL for (uint step = LANES / ROWS / 2; step > 0; step /= 2) acc[m * ROWS] += shuffle_xor(acc[m * ROWS], step);
-  int sum = acc[0], up_sum = acc[CODES - ROWS];
-  uint row = first_row + OWN_ROW;
+  sum = acc[0];
+  up_sum = acc[CODES - ROWS];
 #endif
+  }
+  uint row = first_row + OWN_ROW;
   if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD && (push.flow & FLOW_RESIDUAL) != 0)
     residual = taken_word(push.residual, first_result() + min(first_row + OWN_ROW, push.n_out - 1), residual);
   if (GIVES_ROW && row < push.n_out) {
@@ -237,6 +331,18 @@ void PRODUCT(uint group, RowScale scale) {
 #undef INSIDE
 #undef MATRICES
 #undef CODES
+#undef ROW_OF
+#undef DOTS
+#undef OWN_DOTS
+#undef OWN_CODES
+#undef IS_SECOND
+#undef OTHER_DOT
+#undef LOAD_OF_DOT
+#undef ROW_OF_DOT
+#undef SCALE_OF
+#undef LOAD_SCALES
+#undef OWN_ROW_OF_GROUPS
+#undef GIVES_ROW_OF_GROUPS
 #undef OWN_ROW
 #undef GIVES_ROW
 #undef ROUNDS

@@ -84,7 +84,7 @@ void take_vector(uint invocation, uint words, bool long_rows) {
 #undef TAKE
 
 #ifdef GROUPS
-const uint kUnitWords = 16;  // of four inputs, in a unit
+const uint kUnitWords = kUnit / 4;  // of four inputs, in a unit
 #else
 const uint kUnitWords = 8;
 #endif

@@ -139,7 +139,7 @@ TEST_P(GraphKernels, RoundedInputsHaveTheNormOfTheirFormula) {
       w.n_in = n;
       w.input = input;
       w.layout = input == Input::int8_row ? Layout::trits : backend->group_layout();
-      const size_t unit = input == Input::int8_row ? n : unit_of_input(w.layout);
+      const size_t unit = input == Input::int8_row ? n : unit_of_input(w);
       const Quantised q{backend->allocate(rows * n, BufferUse::device),
                         backend->allocate(rows * 8, BufferUse::device),
                         backend->allocate(rows * n / 64 * 4, BufferUse::device),

@@ -48,7 +48,7 @@ inline Grouped random_groups(Backend& b, uint32_t n_in, std::vector<uint32_t> ro
       sum += scale;
       largest = std::max(largest, scale);
     }
-    most = std::max(most, std::max(sum * scale_every, largest * 64 * 256) * 128);
+    most = std::max(most, std::max(sum * scale_every, largest * unit_of_input(m) * 256) * 128);
   }
   if (input == Input::int16_units) most *= 256;
   m.fixed = std::exp2(std::floor(std::log2(std::exp2(30.0F) / static_cast<float>(most)) - 1e-4F));
@@ -82,9 +82,9 @@ inline Quantised quantised_for(Backend& b, uint32_t n_in, uint32_t rows = 1) {
 inline int32_t grouped_sum(const Grouped& g, uint32_t row, const RoundedRows& r, uint32_t t) {
   const Matrix& m = g.matrix;
   int32_t sum = 0;
-  for (uint32_t first = 0; first < m.n_in; first += 64) {
+  for (uint32_t first = 0; first < m.n_in; first += r.unit) {
     int32_t dot = 0;
-    for (uint32_t i = first; i < first + 64; ++i)
+    for (uint32_t i = first; i < first + r.unit; ++i)
       dot += g.weights[size_t{row} * m.n_in + i] * r.q[size_t{t} * m.n_in + i];
     const uint16_t half = g.scales[(size_t{row} * m.n_in + first) / m.scale_every];
     sum += r.rounded(dot, from_half(half) * m.fixed * r.scale(t, first));

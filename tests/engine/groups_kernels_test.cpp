@@ -17,8 +17,8 @@ struct GroupsCase {
 const std::vector<GroupsCase> kGroupsCases = {{64, 64, Input::int8_row},     {2048, 256, Input::int8_row},
                                               {320, 64, Input::int8_units},  {384, 128, Input::int8_units},
                                               {832, 832, Input::int8_units},  // one scale a row
-                                              {448, 64, Input::int16_units}};
-const std::vector<GroupsCase> kFewGroupsCases = {kGroupsCases[1], kGroupsCases[5]};
+                                              {448, 64, Input::int16_units}, {896, 128, Input::int16_units}};
+const std::vector<GroupsCase> kFewGroupsCases = {kGroupsCases[1], kGroupsCases[6]};
 
 std::string describe(const GroupsCase& c) {
   return std::to_string(c.n_in) + " inputs, a scale every " + std::to_string(c.scale_every) +

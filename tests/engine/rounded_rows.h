@@ -30,8 +30,8 @@ struct RoundedRows {
 // The input of products with `w`, which is of groups or blocks.
 inline RoundedRows random_rounded_rows(Backend& b, const Matrix& w, uint32_t rows, std::mt19937& rng) {
   const bool units = w.input != Input::int8_row, has_rest = w.input == Input::int16_units;
-  const uint32_t n = w.n_in, sum_every = w.layout == Layout::blocks ? 16 : 64;
-  RoundedRows r{n, unit_of_input(w.layout), {}, {}, {}, {}};
+  const uint32_t n = w.n_in, unit = unit_of_input(w), sum_every = w.layout == Layout::blocks ? 16 : unit;
+  RoundedRows r{n, unit, {}, {}, {}, {}};
   std::vector<int32_t> sums;
   std::vector<uint32_t> info;
   std::vector<int8_t> int8, rest;
@@ -64,7 +64,7 @@ inline RoundedRows random_rounded_rows(Backend& b, const Matrix& w, uint32_t row
   r.device.q = put(b, int8);
   if (has_rest) r.device.rest_q = put(b, rest);
   r.device.info = put(b, info);
-  (sum_every == 64 ? r.device.sums : r.device.sums16) = put(b, sums);
+  (sum_every == 16 ? r.device.sums16 : r.device.sums) = put(b, sums);
   if (units) r.device.scales = put(b, r.scales);
   return r;
 }
