@@ -40,6 +40,7 @@ kernel(rms_norm_quantise_groups         rms_norm_quantise.comp      plain      G
 kernel(rms_norm_quantise_groups_shared  rms_norm_quantise.comp      plain      GROUPS SHARED_SUBGROUPS)
 kernel(rms_norm_quantise_once           rms_norm_quantise_once.comp  plain  UNROLLED)
 kernel(rms_norm_quantise_once_groups    rms_norm_quantise_once.comp  plain  UNROLLED GROUPS)
+kernel(quantise_units                   quantise_units.comp         plain      UNROLLED GROUPS)
 kernel(ternary_matvec_dot               ternary_matvec.comp         plain      UNROLLED INTEGER_DOT)
 kernel(ternary_matvec_emulated          ternary_matvec.comp         plain)
 kernel(ternary_matvec_shared            ternary_matvec.comp         plain      SHARED_SUBGROUPS)

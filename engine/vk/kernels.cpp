@@ -1,6 +1,7 @@
 #include "kernels.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 
@@ -78,9 +79,13 @@ std::optional<ChosenTile> groups_tile(const Device& device, const Matrix& w, uin
   constexpr uint64_t kAWave = 2'163'000, kMoreThanAWave = 3'500'000;
   constexpr MatrixTile kOnePlane[] = {
       {kFewest, 16, 16, 1, 1, 4}, {kFew, 32, 16, 2, 1, 2}, {kMore, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 4}};
-  constexpr MatrixTile kTwoPlanes[] = {{kFewest, 16, 16, 1, 1, 4},     {kFew, 32, 16, 2, 1, 2},
-                                       {kMore, 32, 32, 2, 2},          {kAWave, 64, 32, 2, 2},
-                                       {kMoreThanAWave, 32, 32, 2, 2}, {UINT64_MAX, 64, 32, 2, 2}};
+  constexpr MatrixTile kATileOfTokens{kFewest, 16, 16, 1, 1, 4}, kTwoTilesOfTokens{kFewest, 16, 16, 2, 1, 2};
+  const std::array two_planes{tokens <= 16 ? kATileOfTokens : kTwoTilesOfTokens,
+                              MatrixTile{kFew, 32, 16, 2, 1, 2},
+                              MatrixTile{kMore, 32, 32, 2, 2},
+                              MatrixTile{kAWave, 64, 32, 2, 2},
+                              MatrixTile{kMoreThanAWave, 32, 32, 2, 2},
+                              MatrixTile{UINT64_MAX, 64, 32, 2, 2}};
   // Where it is known how many multiprocessors there are, rounds that would be nearly empty are split, and
   // the large tile is the best but for few tokens (../../bench/speed/27b.md).
   constexpr uint32_t kFewTokensOfATile = 48;
@@ -88,7 +93,7 @@ std::optional<ChosenTile> groups_tile(const Device& device, const Matrix& w, uin
   const bool two = w.input == Input::int16_units;
   const bool can_split = two && tokens > kFewTokensOfATile && device.multiprocessors() != 0;
   const std::span<const MatrixTile> tiles = can_split ? std::span<const MatrixTile>(kSplit)
-                                            : two     ? kTwoPlanes
+                                            : two     ? std::span<const MatrixTile>(two_planes)
                                                       : std::span<const MatrixTile>(kOnePlane);
   uint64_t outputs = uint64_t{w.rows()} * tokens;
   if (tokens <= 32) outputs = std::min(outputs, kFew);
@@ -355,6 +360,15 @@ bool VulkanKernels::is_loaded_once(const Matrix& w, const Norm& norm) const {
          norm.kind != Norm::Kind::layer && w.n_in <= 4 * kMostLoads * size;
 }
 
+// Whether the invocations of quantise_units can hold a row of inputs of w, and its subgroups their units.
+bool VulkanKernels::is_rounded_in_one_pass(const Matrix& w, const Norm& norm) const {
+  constexpr uint32_t kMostLoads = 12;
+  const uint32_t size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
+  return device_.is_gpu() && !device_.shared_subgroups() && device_.subgroup_size() >= unit_of_input(w) / 4 &&
+         w.layout == Layout::groups && w.input == Input::int16_units && norm.kind != Norm::Kind::layer &&
+         w.n_in <= 4 * kMostLoads * size;
+}
+
 const Kernel* VulkanKernels::rotate_quantise(const Matrix& w, const Norm& norm) {
   const Device& d = device_;
   const uint32_t size = wide(d).at(CONSTANT_WORKGROUP_SIZE), block = w.rotation.block;
@@ -375,6 +389,10 @@ const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm, bool re
   Specialisation constants = quantise_constants(w, norm);
   if (w.input == Input::int16_units && w.layout == Layout::groups) constants[CONSTANT_REST] = REST_TOO;
   if (rest) constants[CONSTANT_REST] = REST_ALONE;
+  if (is_rounded_in_one_pass(w, norm)) {
+    constants[CONSTANT_LOADS] = ceil_div(w.n_in / 4, constants.at(CONSTANT_WORKGROUP_SIZE));
+    return kernel(Shader::quantise_units, constants);
+  }
   if (is_loaded_once(w, norm)) {
     uint32_t& size = constants[CONSTANT_WORKGROUP_SIZE];
     constants[CONSTANT_LOADS] = ceil_div(w.n_in / 4, size);
@@ -407,6 +425,11 @@ const Kernel& VulkanKernels::matvec(const Matrix& w, const Out& out, uint32_t n)
 
 const Kernel& VulkanKernels::expand(Layout to) {
   return kernel(Shader::expand_fives, {{CONSTANT_SCALE_GROUPS, to == Layout::groups ? 1 : 0}});
+}
+
+// With two planes tiles of matrices are faster for all that a token by itself would be slow for.
+uint32_t VulkanKernels::few_tokens(const Matrix& w) const {
+  return matrix_ && w.layout == Layout::groups && w.input == Input::int16_units ? kMatvecTokens : kFewTokens;
 }
 
 VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uint32_t n, bool may_split) {

@@ -172,6 +172,7 @@ struct VulkanKernels {
     bool tensors = false;  // up to three are one dispatch, each a layer of workgroups
   };
   Matmul matmul(const Matrix& w, const Out& out, uint32_t n, bool may_split);
+  uint32_t few_tokens(const Matrix& w) const;  // up to which matvec() is faster
 
   // Of experts; a matrix of theirs is of groups or blocks. of_experts: a matvec where `pairs_a_row` pairs
   // share a row of the input, for tiles of kExpertTile pairs where it is 0.
@@ -223,6 +224,7 @@ struct VulkanKernels {
   uint32_t row_size(Layout layout) const;
   Specialisation quantise_constants(const Matrix& w, const Norm& norm) const;
   bool is_loaded_once(const Matrix& w, const Norm& norm) const;
+  bool is_rounded_in_one_pass(const Matrix& w, const Norm& norm) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
   Specialisation decode_constants(const DecodeShape& shape, uint32_t tokens) const;
   Shader decode_shader(const DecodeShape& shape) const;

@@ -229,7 +229,7 @@ void VulkanRecorder::multiply(const Matrix& w, const Quantised& in, const Out& o
       return dispatch(kernel, push, {codes, q, info, &out.y, scales, shares, rest}, groups_x, groups_y);
     dispatch(kernel, push, {codes, q, info, &out.y, scales, sums, shares, rest}, groups_x, groups_y);
   };
-  if (n <= kFewTokens) {
+  if (n <= kernels_.few_tokens(w)) {
     const Kernel& matvec = kernels_.matvec(w, out, n);
     return product(matvec, groups_for_rows(w.rows(), matvec.constant(CONSTANT_ROWS)),
                    ceil_div(n, matvec.constant(CONSTANT_TOKENS)));
