@@ -365,6 +365,7 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   return device_.is_gpu() && device_.has_addresses() && device_.subgroup_size() <= 64 &&
          c.at(CONSTANT_WORKGROUP_SIZE) % 64 == 0 && (shape.experts.n_expert == 0 || has_experts(shape, c)) &&
          !(attends_in_matrices(shape.heads) && shape.weights.layout == Layout::blocks) &&
+         !(shape.rotated != 0 && shape.weights.layout == Layout::trits) &&  // whose kernel does not rotate
          std::max(c.at(CONSTANT_LOADS_LONG), c.at(CONSTANT_NORM_LOADS_LONG)) <= kMostLoads &&
          fits(shape, c) &&
          (shape.tokens == 1 || (is_plain && shape.tokens <= most_tokens(shape.weights.layout)));
