@@ -54,8 +54,8 @@ struct Rotation {
 constexpr uint32_t kLeastRotated = 32, kMostRotated = 2048;
 
 // One to three tensors of the same input, stacked by rows: q over k over v, or gate over up. A product of
-// Layout::trits is part.scale * sum(weight * q) / s. In groups, groups16 and fives16 each 64 inputs have a
-// sum t of their own, with int16_units 254 times that of q and that of the rest. It becomes the integer
+// Layout::trits is part.scale * sum(weight * q) / s. In groups, groups16 and fives16 each unit of inputs has
+// a sum t of its own, with int16_units 254 times that of q and that of the rest. It becomes the integer
 // round_half_even(float(t) * (scale * fixed * e)), where `fixed` is a power of two, e is what
 // Quantised::scales has for these inputs (1 for int8_row), and each product is rounded to f32. These integers
 // are summed, so that their order does not matter, and part.scale undoes `fixed`. Layouts blocks and blocks16
@@ -93,8 +93,7 @@ struct Matrix {
 };
 
 // Inputs that are rounded together where the rounding is one of units. A GPU rounds 16 bits every 128 inputs
-// where the scales of the weights allow it, since it rounds the sum of each unit; with int8 that would be too
-// coarse.
+// where the scales of the weights allow it, so that it rounds half as many sums.
 inline uint32_t unit_of_input(const Matrix& w) {
   if (w.layout == Layout::blocks || w.layout == Layout::blocks16) return 32;
   return w.layout == Layout::groups && w.input == Input::int16_units && w.scale_every % 128 == 0 ? 128 : 64;

@@ -40,7 +40,7 @@ struct ModelInfo {
   std::string projection_types;                 // of tensors: "I2_S", "Q4_K, Q6_K"
   std::string embedding_type, head_type;
   std::string inputs;  // how projections round their inputs: "int8 a row", "int8 every 64", "not rounded"
-  bool rounds_to_int16 = false;  // some of them
+  bool int16_every_128 = false;  // whether a GPU rounds some to 16 bits every 128
   std::string rope;    // "base 500000, yarn of 4 over 16384 tokens"
   // As fingerprint_of; empty from read_model_info, which does not read all of the file.
   std::string fingerprint;

@@ -36,7 +36,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_NORM_LOADS_LONG 13
 #define CONSTANT_TILE 14             // uvec4 of shared memory: an int8 vector, a chunk's values, table rows
 #define CONSTANT_SUBGROUP_SIZE 15    // invocations of a subgroup in shared memory (common/subgroup.glsl)
-#define CONSTANT_INPUT_UNITS 16      // 1: inputs of a matrix of groups have a scale for each 64
+#define CONSTANT_INPUT_UNITS 16      // 1: inputs of a matrix of groups have a scale for each unit
 #define CONSTANT_SCALE_GROUPS 17     // groups of a row that share a scale
 #define CONSTANT_ACTIVATION 18       // ACTIVATION_...
 #define CONSTANT_NORM 19             // NORM_...
@@ -83,8 +83,8 @@ using uvec2 = uint64_t;
 #define CONSTANT_INSIDE 60             // so many of CONSTANT_LOADS are there for all lanes, in the shortest row too
 #define CONSTANT_INSIDE_LONG 61
 #define CONSTANT_INSIDE_GATE 62
-#define CONSTANT_UNIT_STRIDE 64        // from a quad of words of a unit to the next in shared memory
 #define CONSTANT_PASSES 63             // 1: a workgroup takes several sets of rows of whole ternary matrices
+#define CONSTANT_UNIT_STRIDE 64        // from a quad of words of a unit to the next in shared memory
 
 // Rows, keys and features of a matrix of F16 (common/attention_matrix.glsl), of which a row is shared by two
 // lanes.

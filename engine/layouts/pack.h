@@ -40,7 +40,8 @@ double bound_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every);
 
 // The largest power of two with which no group of 64 inputs exceeds 2^22, where a float still has every
 // integer and its half, and no sum over a row 2^30. `largest_bound` is the largest bound_of_scales of a
-// matrix, times steps_of its inputs and the groups of a unit of these. Requires: a finite bound.
+// matrix, times steps_of its inputs and the groups of a unit of these (a row's sum may then stay below 2^29).
+// Requires: a finite bound.
 constexpr double kLargestInput = 128;  // magnitude of an int8
 float fixed_for(double largest_bound);
 

@@ -206,17 +206,20 @@ void describe(ModelFile& m) {
   const auto add_once = [](std::vector<std::string>& to, const std::string& s) {
     if (std::ranges::find(to, s) == to.end()) to.push_back(s);
   };
+  const auto every_128 = [&](TensorType type) {  // as unit_of_input()
+    return input_of(c, type) == Input::int16_units && !find_block_type(type) &&
+           find_file_type(type)->scale_every % 128 == 0;
+  };
   const auto input = [&](TensorType type) {
     const Input rounding = input_of(c, type);
     if (rounding == Input::int8_units) return find_block_type(type) ? "int8 every 32" : "int8 every 64";
-    c.rounds_to_int16 |= rounding == Input::int16_units;
     if (rounding == Input::int16_units && find_block_type(type)) return "int16 every 32";
-    if (rounding == Input::int16_units)
-      return find_file_type(type)->scale_every % 128 == 0 ? "int16 every 64 or 128" : "int16 every 64";
+    if (rounding == Input::int16_units) return every_128(type) ? "int16 every 64 or 128" : "int16 every 64";
     return rounding == Input::int8_row ? "int8 a row" : "not rounded";
   };
   const auto count = [&](const TensorStack& stack) {
     if (stack) add_once(inputs, input(stack.parts[0]->type));
+    if (stack) c.int16_every_128 |= every_128(stack.parts[0]->type);
     for (const GgufTensor* t : stack.parts) {
       if (!t) continue;
       (find_file_type(t->type)->trits ? c.n_ternary : c.n_dense) += elements(*t);

@@ -75,8 +75,8 @@ constexpr uint32_t kEnoughWorkgroups = 96;
 
 // In a matrix of groups whose input has two planes a lane takes several rows where that leaves enough
 // workgroups, since each row wants the vector from shared memory. Many lanes share them, if not too many of
-// these have nothing to do. More of gate and of up are better than fewer rows, since a code takes twice as
-// long as with one plane.
+// these have nothing to do; each row has two of them at least, which may share a unit. More of gate and of up
+// are better than fewer rows, since a code takes twice as long as with one plane.
 RowShape two_plane_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size) {
   constexpr uint32_t kMostCodes = 12;  // uvec4 of codes of a matrix that a lane waits for
   const uint32_t groups = r.n_in / 64;
@@ -188,7 +188,7 @@ std::optional<DecodeShape::Weights> common_weights(const DecodeShape::Weights& a
 static uint32_t most_tokens(Layout layout) { return layout == Layout::groups ? ROUNDED_HERE : kFewTokens; }
 
 void VulkanKernels::suit(const ModelInfo& model) {
-  rounds_to_int16_ = model.rounds_to_int16;
+  int16_every_128_ = model.int16_every_128;
   if (!chooses_row_size_) return;
   const uint32_t size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
   const bool suits =
@@ -202,7 +202,7 @@ std::string VulkanKernels::arithmetic() const {
   std::string parts;
   if (row_size_ != wide(device_).at(CONSTANT_WORKGROUP_SIZE))
     parts = fmt::format(", rows of whole ternary matrices in {} shares", row_size_);
-  return parts + (rounds_to_int16_ ? ", int16 in units of 128" : "");
+  return parts + (int16_every_128_ ? ", int16 every 128" : "");
 }
 
 // Of several tokens the kernel takes as many as fit, so that there is one for all numbers, or two where a
@@ -322,7 +322,7 @@ bool VulkanKernels::has_experts(const DecodeShape& shape, const Specialisation& 
   const DecodeShape::Experts& e = shape.experts;
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), sets = size / c.at(CONSTANT_EXPERT_LANES);
   constexpr uint32_t kMostCodes = 16;  // uvec4 of codes that a lane waits for
-  return rounds_units(w) && w.layout == Layout::groups && w.input_units != 0 && w.rest == 0 && w.unit == 64 &&
+  return rounds_units(w) && w.layout == Layout::groups && w.input_units != 0 && w.rest == 0 &&
          e.n_expert <= size && e.used <= std::min(e.n_expert, uint32_t{MOST_USED}) && e.n_in % 64 == 0 &&
          e.n_ff % 64 == 0 && e.n_ff / 64 % w.scale_groups == 0 && sets <= 64 && 64 % sets == 0 &&
          2 * 64 / sets * c.at(CONSTANT_EXPERT_LOADS) <= kMostCodes;

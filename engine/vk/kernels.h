@@ -241,7 +241,7 @@ struct VulkanKernels {
   const bool reconverges_;  // lanes of a subgroup that polled for different times go on together
   const bool chooses_row_size_;
   uint32_t row_size_;  // of inputs of whole ternary matrices
-  bool rounds_to_int16_ = false;
+  bool int16_every_128_ = false;
   std::map<std::pair<Shader, Specialisation>, Kernel> kernels_;
   double seconds_compiling_ = 0;
   mutable std::map<Shader, SharedMemory> shared_memory_;

@@ -2,8 +2,8 @@
 // included once for each shape of loop, after the definition of:
 //   LOAD, LOAD_AT, FIRST_ROW, RESIDUAL_OF, PRODUCT, PRODUCT_OF_FEW, FEW  the names of the functions
 //   LANES       lanes that share rows
-//   ROWS        rows of the result that they share, 1, 2 or 4 and no more than LANES, so that what a lane reads from
-//               shared memory serves them all
+//   ROWS        rows of the result that they share, 1, 2 or 4 and no more than LANES, or half of them where a unit is
+//               two groups, so that what a lane reads from shared memory serves them all
 //   LOADS       uvec4 of a row that each of them takes
 //   INSIDE      so many of these are there in each row, for all lanes
 //   MATRICES    1: plain, or added to y; 2: act(gate) * up, the rows n_out of gate before those of up
@@ -11,11 +11,11 @@
 #define ROW_OF(first_row, c) (min((first_row) + (c) % ROWS, push.n_out - 1) + (c) / ROWS * push.n_out)
 // Which of the rows of a lane it ends with the sum of, and whether it gives that.
 #ifdef TWO_PLANES
-#define OWN_ROW_OF_GROUPS (LANE % LANES % ROWS)
-#define GIVES_ROW_OF_GROUPS (lane < ROWS)
+#define OWN_ROW_UNPAIRED (LANE % LANES % ROWS)
+#define GIVES_ROW_UNPAIRED (lane < ROWS)
 #else
-#define OWN_ROW_OF_GROUPS (LANE % LANES / (LANES / ROWS))
-#define GIVES_ROW_OF_GROUPS (lane % (LANES / ROWS) == 0)
+#define OWN_ROW_UNPAIRED (LANE % LANES / (LANES / ROWS))
+#define GIVES_ROW_UNPAIRED (lane % (LANES / ROWS) == 0)
 #endif
 #ifdef GROUPS
 // Where a unit is two groups, neighbouring lanes have one of them each. Of the dot products of both, counted code by
@@ -29,17 +29,17 @@
 #define LOAD_OF_DOT(d) (IS_SECOND ? OTHER_DOT(d) % LOADS : (d) % LOADS)
 #define ROW_OF_DOT(first_row, d) (IS_SECOND ? ROW_OF(first_row, OTHER_DOT(d) / LOADS) : ROW_OF(first_row, (d) / LOADS))
 #define OWN_ROW                                                          \
-  (kUnitGroups != 2 ? OWN_ROW_OF_GROUPS                                  \
+  (kUnitGroups != 2 ? OWN_ROW_UNPAIRED                                  \
    : CODES == 1     ? 0                                                  \
    : MATRICES == 2  ? LANE % LANES / 2 % OWN_CODES                       \
                     : LANE % 2 * OWN_CODES + LANE % LANES / 2 % OWN_CODES)
 #define GIVES_ROW                                     \
-  (kUnitGroups != 2 ? GIVES_ROW_OF_GROUPS             \
+  (kUnitGroups != 2 ? GIVES_ROW_UNPAIRED             \
    : MATRICES == 2  ? lane % 2 == 0 && lane < 2 * ROWS \
                     : lane < ROWS)
 #else
-#define OWN_ROW OWN_ROW_OF_GROUPS
-#define GIVES_ROW GIVES_ROW_OF_GROUPS
+#define OWN_ROW OWN_ROW_UNPAIRED
+#define GIVES_ROW GIVES_ROW_UNPAIRED
 #endif
 #if defined(GROUPS) && MATRICES == 2
 #define ROUNDS (kGatesRound && gives_units())
@@ -134,7 +134,7 @@ void LOAD(uint group) {
 }
 
 void PRODUCT(uint group, RowScale scale) {
-  uint lane = LANE % LANES, units = push.n_in / 64;
+  uint lane = LANE % LANES, groups = push.n_in / 64;  // uvec4 of codes of a row
   uint first_row = FIRST_ROW(group);
   uint a_pass = N_SUBGROUPS * (SUBGROUP_SIZE / LANES) * ROWS;  // rows from a pass to the next
 #ifndef GROUPS
@@ -160,11 +160,11 @@ void PRODUCT(uint group, RowScale scale) {
   int acc[CODES];
   UNROLL for (uint k = 0; k < CODES; ++k) acc[k] = 0;
 #ifdef GROUPS
-  uint stride = unit_stride(push.n_in / kUnit), row_scales = units / kScaleGroups;
+  uint stride = unit_stride(push.n_in / kUnit), row_scales = groups / kScaleGroups;
   uint first_of_lane = lane % 2 * 4 * stride + lane / 2;  // where units are two groups
   int unit_dots[DOTS];
   UNROLL for (uint i = 0; i < LOADS; ++i) {
-    uint own = lane + i * LANES, g = i < INSIDE ? own : min(own, units - 1);
+    uint own = lane + i * LANES, g = i < INSIDE ? own : min(own, groups - 1);
     int sums = 0;
     // fixed_point is a power of two, so it does not matter which of the two is multiplied by it.
     float share = push.fixed_point;
@@ -172,7 +172,7 @@ void PRODUCT(uint group, RowScale scale) {
     if (kUnitGroups == 1) {
       sums = unit_sums[first_unit + g];
       if (kInputUnits != 0) share *= share_of(g, scale);
-      if (i >= INSIDE && own >= units) share = 0.0;
+      if (i >= INSIDE && own >= groups) share = 0.0;
       UNROLL for (uint k = 0; k < CODES; ++k)
         of_group[k] = half_of(halves[k * LOADS + i], ROW_OF(first_row, k) * row_scales + g / kScaleGroups);
     }
@@ -190,7 +190,7 @@ void PRODUCT(uint group, RowScale scale) {
     } else {  // a mask serves both planes
       int dots[CODES], rest_dots[CODES];
       UNROLL for (uint k = 0; k < CODES; ++k) dots[k] = rest_dots[k] = 0;
-      uint at = first_word + (kUnitGroups == 1 ? g : first_of_lane + (own < units ? i * LANES / 2 : 0));
+      uint at = first_word + (kUnitGroups == 1 ? g : first_of_lane + (own < groups ? i * LANES / 2 : 0));
       UNROLL for (uint s = 1; s < 5; ++s) {
         uvec4 q = tile[at + s % 4 * stride], r = tile[at + (kUnitWords / 4 + s % 4) * stride];
         UNROLL for (uint k = 0; k < CODES; ++k) {
@@ -224,9 +224,9 @@ void PRODUCT(uint group, RowScale scale) {
     }
     UNROLL for (uint d = 0; d < OWN_DOTS; ++d) {
       int dot = own_dots[d];
-      uint own = lane + LOAD_OF_DOT(d) * LANES, unit = min(own, units - 1) / 2;
+      uint own = lane + LOAD_OF_DOT(d) * LANES, unit = min(own, groups - 1) / 2;
       float share = push.fixed_point * share_of(unit, scale);
-      if (own >= units || IS_SECOND && d + OWN_DOTS >= DOTS) share = 0.0;
+      if (own >= groups || IS_SECOND && d + OWN_DOTS >= DOTS) share = 0.0;
       float of_group = half_of(halves[d], SCALE_OF(first_row, d));
       acc[d / LOADS % OWN_CODES] += rounded_share(dot - unit_sums[first_unit + unit], of_group, share);
     }
@@ -236,8 +236,8 @@ void PRODUCT(uint group, RowScale scale) {
   ivec4 sums[CODES];  // one for each shift, still scaled by it
   UNROLL for (uint k = 0; k < CODES; ++k) sums[k] = ivec4(0);
   UNROLL for (uint i = 0; i < LOADS; ++i) {
-    uint own = lane + i * LANES, h = first_word + (i < INSIDE ? own : min(own, units - 1));
-    uvec4 q0 = tile[h], q1 = tile[units + h], q2 = tile[2 * units + h], q3 = tile[3 * units + h];
+    uint own = lane + i * LANES, h = first_word + (i < INSIDE ? own : min(own, groups - 1));
+    uvec4 q0 = tile[h], q1 = tile[groups + h], q2 = tile[2 * groups + h], q3 = tile[3 * groups + h];
     UNROLL for (uint k = 0; k < CODES; ++k) {
       uvec4 some = bits[k * LOADS + i];
       sums[k].x = dot_codes_at(some >> 6, 0, q0, sums[k].x);
@@ -341,8 +341,8 @@ void PRODUCT(uint group, RowScale scale) {
 #undef ROW_OF_DOT
 #undef SCALE_OF
 #undef LOAD_SCALES
-#undef OWN_ROW_OF_GROUPS
-#undef GIVES_ROW_OF_GROUPS
+#undef OWN_ROW_UNPAIRED
+#undef GIVES_ROW_UNPAIRED
 #undef OWN_ROW
 #undef GIVES_ROW
 #undef ROUNDS

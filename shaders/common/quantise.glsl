@@ -3,7 +3,7 @@
 //   s = 127 / max|y|,   q = round_half_even(x * weight * (127 / M)),   y = q / s,
 // so that a row is rounded before it is known what the norm divides by. Without a norm neither is more than 127 / 1e-5.
 // (With one the paper bounds s by that too, so that it rounds a row of smaller values more coarsely.) Where kInputUnits is 1
-// each unit of 64 inputs, of matrices of blocks of 32, of groups with 16 bits of 128, is rounded by its own largest |x * weight|, m:
+// each unit of inputs, of 64, 128 or in matrices of blocks 32, is rounded by its own largest |x * weight|, m:
 //   q = round_half_even(x * weight * (127 / m)),   share = m * (1 / M)
 // so that y = q * share / s, and q does not depend on the rest of the row. With y = inverse_rms * (x *
 // weight), one pass over the row finds what all steps need. All kernels that include this give the same bits,

@@ -311,15 +311,17 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
   }
 }
 
-// Units of gates that do not divide evenly among three workgroups, in sets of 128 rows: of 13 sets each takes
-// four and one is split, of five more would be split than stay whole, and of 20 two are.
+// Units of gates, of 64 or 128 rows, that do not divide evenly among three workgroups, in sets of 128 rows:
+// of 13 sets each takes four and one is split, of five more would be split than stay whole, and of 20 two
+// are.
 TEST_P(GroupKernels, SplitUnitsHaveTheBitsOfTheirSteps) {
   if (GetParam().groups_at_once == kManyGroups) GTEST_SKIP() << "all sets run at a time";
   constexpr uint32_t kEmbd = 256;
-  for (const uint32_t n_ff : {13U * 128, 5U * 128, 20U * 128}) {
-    SCOPED_TRACE(n_ff);
-    const Grouped gate_up = random_groups(*backend, kEmbd, {n_ff, n_ff}, 128, Input::int16_units, rng),
-                  down = random_groups(*backend, n_ff, {kEmbd}, 128, Input::int16_units, rng);
+  for (const auto& [n_ff, every] :
+       {std::pair{13U * 128, 64U}, {5U * 128, 64U}, {20U * 128, 64U}, {13U * 128, 128U}, {20U * 128, 128U}}) {
+    SCOPED_TRACE(std::to_string(n_ff) + ", a scale every " + std::to_string(every));
+    const Grouped gate_up = random_groups(*backend, kEmbd, {n_ff, n_ff}, every, Input::int16_units, rng),
+                  down = random_groups(*backend, n_ff, {kEmbd}, every, Input::int16_units, rng);
     const Norm norm = rms_of(put(*backend, normal_floats(kEmbd, rng)), 1e-5F), none;
     const Quantised q = quantised_for(*backend, n_ff);
     const std::vector<float> start = normal_floats(kEmbd, rng);
