@@ -317,8 +317,12 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
 TEST_P(GroupKernels, SplitUnitsHaveTheBitsOfTheirSteps) {
   if (GetParam().groups_at_once == kManyGroups) GTEST_SKIP() << "all sets run at a time";
   constexpr uint32_t kEmbd = 256;
-  for (const auto& [n_ff, every] :
-       {std::pair{13U * 128, 64U}, {5U * 128, 64U}, {20U * 128, 64U}, {13U * 128, 128U}, {20U * 128, 128U}}) {
+  struct Case {
+    uint32_t n_ff, every;
+  };
+  for (const Case& c :
+       {Case{13 * 128, 64}, {5 * 128, 64}, {20 * 128, 64}, {13 * 128, 128}, {20 * 128, 128}}) {
+    const uint32_t n_ff = c.n_ff, every = c.every;
     SCOPED_TRACE(std::to_string(n_ff) + ", a scale every " + std::to_string(every));
     const Grouped gate_up = random_groups(*backend, kEmbd, {n_ff, n_ff}, every, Input::int16_units, rng),
                   down = random_groups(*backend, n_ff, {kEmbd}, every, Input::int16_units, rng);
