@@ -133,7 +133,8 @@ void Conversation::update_context() {
 void Conversation::begin_new() {
   storage_.set_number(0);
   settings_.now.system = settings_.new_system;
-  wear(settings_.new_persona, settings_.now, settings_.defaults, SettingSource::person);
+  wear(settings_.new_persona, settings_.now, settings_.defaults,
+       kept_beside(settings_.new_persona, settings_.defaults));
   settings_.now.think = settings_.new_think;
   title_.clear();
   first_title_.reset();
@@ -169,6 +170,7 @@ std::string Conversation::settings_then() {
 // The persona of the last answer, and whether the model thought in it, as the person had asked for; the
 // command line wins.
 void Conversation::settle_branch() {
+  constexpr SettingSource kKeeps = SettingSource::command_line;
   std::optional<bool> think = settings_.new_think;
   Persona persona;
   settings_.now.utc_offset = utc_offset(created_);  // unless the answer says another one
@@ -181,12 +183,12 @@ void Conversation::settle_branch() {
       if (source_of(settings_.defaults, "think") != SettingSource::command_line) think = then.think;
       persona = then.persona;
       ChatSettings scratch = settings_.now;
-      wear(persona, scratch, settings_.defaults, SettingSource::person);  // a stranger's file may have any
+      wear(persona, scratch, settings_.defaults, kKeeps);  // a stranger's file may have any
     }
   } catch (const Error&) {
     persona = {};  // nobody knows how it was made
   }
-  wear(persona, settings_.now, settings_.defaults, SettingSource::person);
+  wear(persona, settings_.now, settings_.defaults, kKeeps);
   settings_.now.think = think;
 }
 

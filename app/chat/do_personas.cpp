@@ -59,7 +59,7 @@ void use(ChatParts& chat, const PersonaFile& file) {
                                     [&](const auto& setting) { return setting.first == at->first; });
     at = is_its && at->second == SettingSource::person ? changed.sources.erase(at) : std::next(at);
   }
-  wear(file.persona, changed, chat.settings.defaults, SettingSource::person);
+  wear(file.persona, changed, chat.settings.defaults, kept_beside(file.persona, chat.settings.defaults));
   change_settings(chat, std::move(changed));
   chat.settings.new_persona = chat.settings.now.persona;
   chat.settings.new_think = chat.settings.now.think;

@@ -241,9 +241,13 @@ void wear(const Persona& persona, ChatSettings& settings, const ChatSettings& de
       settings.sources.insert(*source);
   }
   for (const auto& [name, value] : persona.settings) {
-    if (source_of(settings, name) != keeps) set_from(SettingSource::persona, settings, name, value);
+    if (source_of(settings, name) < keeps) set_from(SettingSource::persona, settings, name, value);
   }
   settings.persona = persona;
+}
+
+SettingSource kept_beside(const Persona& asked, const ChatSettings& defaults) {
+  return asked == defaults.persona ? SettingSource::command_line : SettingSource::person;
 }
 
 ModelSettings usable_wishes(const ModelSettings& wishes) {

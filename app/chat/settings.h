@@ -18,8 +18,9 @@
 
 namespace bitnet {
 
-// Where the value of a setting comes from; a later source wins over those before it. A script begins with
-// values of its own, which a model's file does not change, so that it does the same with every file.
+// Where the value of a setting comes from; a later source wins over those before it, but for the command line
+// beside a persona (see kept_beside). A script begins with values of its own, which a model's file does not
+// change, so that it does the same with every file.
 enum class SettingSource { program, model, script, config, command_line, persona, person };
 const char* name_of(SettingSource source);  // for people: "the model's file"
 
@@ -90,8 +91,12 @@ void set_from(SettingSource source, ChatSettings& settings, std::string_view nam
 SettingSource source_of(const ChatSettings& settings, std::string_view name);
 
 // Takes the settings of a persona before it back and sets those of this one, in `settings`, which began as
-// `defaults`. What `keeps` (the person's own, or the command line's) has set stays. Throws Error(usage).
+// `defaults`. What `keeps` or a later source has set stays: SettingSource::person, or ::command_line and the
+// person. Throws Error(usage).
 void wear(const Persona& persona, ChatSettings& settings, const ChatSettings& defaults, SettingSource keeps);
+// The `keeps` of a persona that was asked for: the command line wins over the one that it names itself, and
+// yields to another one, which the person asks for later.
+SettingSource kept_beside(const Persona& asked, const ChatSettings& defaults);
 
 // Returns the wishes of a model's file that are within the range of their setting; the others become phrases
 // in `unusable`.

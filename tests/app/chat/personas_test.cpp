@@ -166,6 +166,29 @@ TEST_F(PersonaTest, WhatThePersonSetsAfterwardsStays) {
   EXPECT_THAT(shown_setting("max_tokens"), HasSubstr("= 0 "));
 }
 
+// bitnet-chat --persona pirate --temp 0.9, and later -c --temp 0.9.
+TEST_F(PersonaTest, TheCommandLineWinsOverItsPersonaAndOverThatOfAnOpenedConversation) {
+  script.answer("Arr");
+  set_from(SettingSource::command_line, settings, "temp", "0.9");
+  settings.persona = find_persona("pirate").persona;
+  start_loaded();
+  EXPECT_THAT(shown_setting("temp"), HasSubstr("0.9"));
+  EXPECT_THAT(shown_setting("max_tokens"), HasSubstr("60"));
+  say("Hello");
+  say("/new");
+  EXPECT_THAT(shown_setting("temp"), HasSubstr("0.9"));
+  EXPECT_THAT(shown_setting("max_tokens"), HasSubstr("60"));
+  settings.persona = {};
+  start_loaded();
+  say("/open 1");
+  EXPECT_THAT(shown_setting("temp"), HasSubstr("0.9"));
+  EXPECT_THAT(shown_setting("max_tokens"), HasSubstr("60"));
+  say("/persona pirate");  // the person asks for it now
+  EXPECT_THAT(shown_setting("temp"), HasSubstr("0.25"));
+  say("/new");
+  EXPECT_THAT(shown_setting("temp"), HasSubstr("0.25"));
+}
+
 TEST_F(PersonaTest, APromptIsATurn) {
   script.answer("Hello Ann");
   start_loaded();
