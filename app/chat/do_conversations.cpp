@@ -53,14 +53,16 @@ std::vector<Choice> conversations_with(Store& database, std::string_view filter)
   return found;
 }
 
-std::string stored_text(ChatParts& chat, bool archived) {
+std::string stored_text(ChatParts& chat, bool archived, bool asked_once) {
   Storage& storage = chat.storage;
-  const std::string text = list_text(storage.database(), storage.number_in_database(), archived);
+  const std::string text = list_text(storage.database(), storage.number_in_database(), archived, asked_once);
   if (const std::string* why = storage.unsaved_because()) {
     return fmt::format("Nothing is saved for now: {}.\n{}{}", *why,
                        text.empty() ? "Nothing was said since." : "In memory meanwhile:\n", text);
   }
-  return text.empty() ? "Nothing is stored yet." : text;
+  if (!text.empty()) return text;
+  const std::string others = other_lists(storage.database());
+  return others.empty() ? "Nothing is stored yet." : fmt::format("This list is empty; {}.", others);
 }
 
 std::string deleted_text(ChatParts& chat) {
@@ -71,7 +73,10 @@ std::string deleted_text(ChatParts& chat) {
 
 void choose_conversation(ChatParts& chat) {
   Store& database = chat.storage.database();
-  if (database.conversations(1).empty()) refuse("nothing is stored yet");
+  if (database.conversations(1).empty()) {
+    const std::string others = other_lists(database);
+    refuse(others.empty() ? "nothing is stored yet" : "the list is empty; " + others);
+  }
   Choices choices;
   choices.title = "Open a conversation";
   choices.find = [&chat](std::string_view filter) {
@@ -85,7 +90,8 @@ void choose_conversation(ChatParts& chat) {
     }
   };
   if (chat.front_end().choose(std::move(choices))) return;
-  chat.front_end().command_output("open", stored_text(chat, false) + "\n/open ID goes on with one of them.");
+  chat.front_end().command_output("open", stored_text(chat, /*archived=*/false, /*asked_once=*/false) +
+                                              "\n/open ID goes on with one of them.");
 }
 
 // Throws Error(usage) where the open conversation cannot be left.
@@ -183,7 +189,8 @@ void do_list(ChatParts& chat, std::string_view arguments) {
     refuse(fmt::format("/list wants all, deleted or nothing, found '{}'", printable(arguments, 40)));
   }
   chat.front_end().command_output(
-      "list", arguments == "deleted" ? deleted_text(chat) : stored_text(chat, !arguments.empty()));
+      "list", arguments == "deleted" ? deleted_text(chat)
+                                     : stored_text(chat, !arguments.empty(), /*asked_once=*/true));
 }
 
 void do_search(ChatParts& chat, std::string_view arguments) {

@@ -102,14 +102,26 @@ std::string purge_text(Store& store, int64_t id) {
   return left.empty() ? "for good: no word of it is in the database" : fmt::format("for good, but {}", left);
 }
 
-std::string list_text(Store& store, int64_t current, bool archived) {
+std::string list_text(Store& store, int64_t current, bool archived, bool asked_once) {
   std::string text;
   for (const StoredConversation& row : store.conversations(kMostListed, archived)) {
+    if (row.once && !asked_once) continue;
     text += fmt::format("{}{:>5}  {}  {:>4}  {}{}{}\n", row.id == current ? '*' : ' ', row.id,
                         local_time(row.updated), row.messages, row.archived ? "(archived) " : "",
                         row.once ? "(-p) " : "", one_line(row.title));
   }
   return text;
+}
+
+std::string other_lists(Store& store) {
+  std::vector<std::string_view> others;
+  const std::vector<StoredConversation> all = store.conversations(kMostListed, /*archived=*/true);
+  if (std::ranges::any_of(all, [](const auto& row) { return !row.archived; }))
+    others.emplace_back("/list shows what -p asked");
+  if (std::ranges::any_of(all, &StoredConversation::archived))
+    others.emplace_back("/list all shows what is archived");
+  if (!store.trash().empty()) others.emplace_back("/list deleted shows the trash");
+  return fmt::format("{}", fmt::join(others, ", "));
 }
 
 std::string search_text(Store& store, std::string_view words) {

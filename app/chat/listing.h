@@ -24,7 +24,10 @@ StoredConversation conversation_to_open(Store& store, int64_t id);
 // messages: says so of `which` ("Conversation 7"), and what brings them back. Else empty.
 std::string before_first_turn(std::string_view which, const StoredConversation& row);
 
-std::string list_text(Store& store, int64_t current, bool archived);  // a * before `current`
+// A * stands before `current`. Without `asked_once` what -p asked is left out.
+std::string list_text(Store& store, int64_t current, bool archived, bool asked_once = true);
+// Which /list shows what an empty list leaves out; empty where nothing is stored.
+std::string other_lists(Store& store);
 std::string trash_text(Store& store);
 // The words that were found stand between kMarkOn and kMarkOff (front_end.h).
 std::string search_text(Store& store, std::string_view words);

@@ -248,7 +248,9 @@ TEST_F(ChatFolderTest, ADeletedConversationComesBackAsItWas) {
   EXPECT_THAT(front.last_output, HasSubstr("/undelete 1 brings it back within 30 days"));
   EXPECT_TRUE(front.shown.empty());
   say("/list");
-  EXPECT_EQ(front.last_output, "Nothing is stored yet.");
+  EXPECT_EQ(front.last_output, "This list is empty; /list deleted shows the trash.");
+  say("/open");
+  EXPECT_THAT(front.errors.back(), HasSubstr("/list deleted shows the trash"));
   say("/list deleted");
   EXPECT_THAT(front.last_output, HasSubstr("a slip"));
   say("/open 1");

@@ -121,6 +121,9 @@ TEST_F(ChatCopyTest, WithoutAPickerOpenLists) {
   say("/open");
   EXPECT_THAT(front.last_output, HasSubstr("The sea"));
   EXPECT_THAT(front.last_output, HasSubstr("/open ID goes on"));
+  store->set_once(chat->conversation(), true);
+  say("/open");
+  EXPECT_THAT(front.last_output, testing::StartsWith("This list is empty; /list shows what -p asked.\n"));
 }
 
 using SaveTest = ChatFolderTest;
