@@ -107,13 +107,17 @@ std::string read_keymap(const Options& options, Keymap& keymap) {
 // Why -c has none to go on with: it leaves out what -p asked and what is archived.
 std::string why_none_to_continue(Store& store) {
   const std::vector<StoredConversation> stored = store.conversations(1, /*archived=*/true);
+  if (stored.empty() && !store.trash().empty())
+    return fmt::format("-c: all that is stored is in the trash ({} shows it)",
+                       store.command("list --deleted"));
   if (stored.empty()) return "-c: nothing is stored yet";
   return fmt::format(
       "-c: all that is stored is archived or was asked with -p ({} shows it); --resume {} opens the latest",
       store.command("list --all"), stored.front().id);
 }
 
-void open_wanted_conversation(const Options& options, Store& store, Chat& chat) {
+// Opens and shows the conversation that the command line names. Returns whether there is one.
+bool open_wanted_conversation(const Options& options, Store& store, Chat& chat) {
   if (options.resume_last) {
     const auto latest = store.latest_conversation();
     if (!latest) throw Error(ErrorKind::runtime, why_none_to_continue(store));
@@ -121,10 +125,11 @@ void open_wanted_conversation(const Options& options, Store& store, Chat& chat) 
   } else if (options.conversation) {
     chat.open_conversation(conversation_to_open(store, *options.conversation).id);
   } else {
-    return;
+    return false;
   }
   if (!options.persona.empty()) chat.submit("/persona " + options.persona);
   if (!options.system.empty()) chat.submit("/system " + options.system);
+  return true;
 }
 
 // Returns where a command or a screenshot may write if it comes from a file or from another program.
@@ -196,11 +201,6 @@ struct RunningChat {
   std::unique_ptr<Chat> chat;
 };
 
-bool wants_no_color(const Options& options) {
-  const char* no_color = std::getenv("NO_COLOR");
-  return options.no_color || (no_color != nullptr && no_color[0] != '\0');
-}
-
 ScreenOptions screen_options_from(const Options& options) {
   ScreenOptions screen;
   screen.theme = !options.no_color && !options.theme.empty() ? options.theme
@@ -266,7 +266,7 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   front.drive(chat);
   if (!options.record.empty()) front.record(options.record, named_rules(options));
   if (!ground.warning.empty()) front.error(ground.warning);
-  open_wanted_conversation(options, *ground.store, chat);
+  if (!open_wanted_conversation(options, *ground.store, chat)) chat.show_all();
   if (input.question && is_blank(*input.question)) front.error("standard input is empty: nothing was asked");
   running.worker.start();
   const LineLoopHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); },
@@ -306,7 +306,7 @@ int run_json(const Options& options, Output& out, Output& err) {
     Chat& chat = *running.chat;
     front.drive(chat);
     if (!ground.warning.empty()) front.error(ground.warning);
-    open_wanted_conversation(options, *ground.store, chat);
+    if (!open_wanted_conversation(options, *ground.store, chat)) chat.show_all();
     running.worker.start();
     const LineLoopHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }, {}};
     const int code = run_line_loop(chat, loop, input, front, hooks);

@@ -95,7 +95,7 @@ const JsonRow kEventRows[] = {
      "what a command printed; command is its name, \"notice\" for what the program says by itself, or "
      "\"input\" for a turn that was not taken or is to be rewritten"},
     {"command", "transcript", "command messages",
-     "the messages that are shown now, after a step in the tree"},
+     "the messages that are shown now, where a conversation is opened and after a step in the tree"},
     {"command", "pending", "command files",
      "what /read has put into the next turn, whenever that changes: name, bytes and tokens, which are null "
      "while the model loads"},

@@ -419,6 +419,11 @@ void refuse_command_as_model(const Options& options) {
               fmt::format("{}: no such model file; did you mean the command '{}'?", printable(word), meant));
 }
 
+bool wants_no_color(const Options& options) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return options.no_color || (no_color != nullptr && no_color[0] != '\0');
+}
+
 WriteRules named_rules(const Options& options) { return {.overwrite = options.force}; }
 
 ChatSettings settings_from(const Options& options, ChatSettings settings) {

@@ -127,6 +127,9 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
 // names the command.
 void refuse_command_as_model(const Options& options);
 
+// Whether --no-color or the environment (no-color.org) says so.
+bool wants_no_color(const Options& options);
+
 // Where files may be that the command line names: anywhere, because the person chose them.
 WriteRules named_rules(const Options& options);
 

@@ -107,7 +107,7 @@ int search_as_json(Store& store, const Options& options, Output& out) {
 
 int tool_search(Store& store, const Options& options, Output& out, Output& err) {
   if (options.json) return search_as_json(store, options, out);
-  const bool bold = out.is_terminal() && !options.no_color && std::getenv("NO_COLOR") == nullptr;
+  const bool bold = out.is_terminal() && !wants_no_color(options);
   std::string text;
   std::string part;
   const auto flush = [&] {

@@ -22,7 +22,6 @@ class Watch {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
       loop_.on_signal(signal, [this, signal] { stop(signal); });
     }
-    chat_.show_all();
   }
   ~Watch() {
     loop_.unwatch(chat_.wake_fd());

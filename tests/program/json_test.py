@@ -76,6 +76,12 @@ class Json(ProgramCase):
         self.check_command("logits --top", "logits", TALKING, "--tokens", "1,2", "--top", "3", *WIDE)
         self.assertEqual({name for name in self.promised if " " in name and not name.startswith("command")}, self.met)
 
+    def test_a_conversation_that_is_opened_is_shown_once(self):
+        self.assertEqual(run(TALKING, "-p", "Hello!", "--keep", "-n", "4", *WIDE)[0], 0)
+        events = [json.loads(line) for line in run(TALKING, "-c", "--output", "jsonl", "-n", "4", *WIDE, text="/set temp\n")[1].splitlines()]
+        shown = [event for event in events if event.get("command") == "transcript"]
+        self.assertEqual([[m["role"] for m in event["messages"]] for event in shown], [["user", "assistant"]])
+
     def test_lines(self):
         with open(os.path.join(FOLDER, "text"), "w") as file:
             file.write("a whale")
