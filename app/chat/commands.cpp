@@ -89,8 +89,8 @@ const Command kCommands[] = {
      "DEVICE is a number, a part of a name or cpu, as for --device. The conversation goes on there."},
     {"/export", "", "FORMAT [FILE]", "write this conversation to a file, or show it",
      "md json openai | %files", runs, do_export,
-     "md is Markdown for people, json has everything, openai the messages alone. The file must be new, or "
-     "its name end with a !, which overwrites it."},
+     "Of the formats md is Markdown for people, json has everything, openai the messages alone. The file "
+     "must be new, or its name end with a !, which overwrites it."},
     {"/import", "", "FILE", "store the conversations of a file and go on with it", "%files", leaves,
      do_import, "It may be what /export wrote, or ShareGPT."},
     {"/record", "", "FILE|off", "record what the terminal shows; off ends it", "off %files", runs, do_record,

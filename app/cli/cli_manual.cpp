@@ -95,11 +95,26 @@ alone. With \fB\-\-mouse\fR a click copies a code block, and in a list a click s
 to select text, hold a key then.
 )";
 
+// {}: what a script begins with.
 constexpr const char* kSettings = R"(.SH SETTINGS
 \fB/set\fR changes these. A chat begins with the defaults below, unless the model's file (its keys
-\fIgeneral.sampling.*\fR), the config file or the command line says otherwise. A script begins with temp 0
-and seed 0, whatever the model's file says. \fB/set\fR shows where each default comes from, and
+\fIgeneral.sampling.*\fR), the config file or the command line says otherwise. A script begins with
+{}, whatever the model's file says. \fB/set\fR shows where each default comes from, and
 \fB/reset\fR returns to it.
+)";
+
+constexpr const char* kScripts = R"(.SH SCRIPTS
+\fB\-\-script\fR types and sends each line of a file, and waits for the answer before the next one. A line
+of three double quotes opens and closes a block of several lines. A line that begins with # is a comment, one
+that begins with @ is a verb of those below, and @@ begins a line that begins with @. A script ends with exit
+status 3 where an expectation is not met or where a command or a turn fails. A pattern is PCRE2 with UTF\-8,
+in which ^ and $ are the ends of a line and \e/ is a slash.
+)";
+
+constexpr const char* kServer = R"(.SH SERVER
+\fBserve\fR speaks the OpenAI API: /v1/models, /v1/chat/completions and /v1/completions, and /tokenize and
+/detokenize as the server of llama.cpp. A request may have the members below. What asks for something that is
+not done, such as tools, is refused, unless its value asks for nothing.
 )";
 
 constexpr const char* kConfigFile = R"(.SH CONFIG FILE
@@ -182,8 +197,13 @@ std::string json_section() {
 }
 
 std::string settings_section() {
-  std::string page = kSettings;
-  const ChatSettings defaults = interactive_settings();
+  const ChatSettings defaults = interactive_settings(), in_scripts = script_settings();
+  std::vector<std::string> differing;
+  for (const Setting& setting : settings_table()) {
+    const std::string value = setting.show(in_scripts);
+    if (value != setting.show(defaults)) differing.push_back(fmt::format("{} {}", setting.name, value));
+  }
+  std::string page = fmt::format(kSettings, roff(fmt::format("{}", fmt::join(differing, ", "))));
   for (const Setting& setting : settings_table()) {
     page += entry(bold(setting.name), sentence(fmt::format("{}: {}. Default: {}", setting.help, setting.range,
                                                            setting.show(defaults))));
@@ -202,6 +222,8 @@ std::string manual_page() {
   page += kMouse + rows_of(terminals());
   page += settings_section();
   page += kConfigFile;
+  page += kScripts + rows_of(script_verbs());
+  page += kServer + rows_of(server_members());
   page += json_section();
   page += ".SH FILES\n" + rows_of(file_places());
   page += ".SH ENVIRONMENT\n" + rows_of(environment_variables());

@@ -296,7 +296,7 @@ const TextRow kExitCodes[] = {
 
 const TextRow kEnvironment[] = {
     {"BITNET_CHAT_MODEL", "the model if the command line names none; wins over the config file"},
-    {"NO_COLOR", "no colours, if it is set"},
+    {"NO_COLOR", "no colours, if it is set and not empty"},
     {"HF_TOKEN", "the token that pull sends to the hub, and to no other host"},
     {"HF_ENDPOINT", "the hub to pull from, instead of https://huggingface.co"},
     {"http_proxy, https_proxy, all_proxy, no_proxy", "proxies for pull"},
@@ -308,6 +308,7 @@ const TextRow kPlaces[] = {
     {"$XDG_CONFIG_HOME/bitnet-chat/config", "config file (~/.config/bitnet-chat/config)"},
     {"$XDG_CONFIG_HOME/bitnet-chat/keys", "keys file (~/.config/bitnet-chat/keys)"},
     {"$XDG_CONFIG_HOME/bitnet-chat/personas, prompts", "personas and prompt templates of your own, NAME.txt"},
+    {"$XDG_CONFIG_HOME/bitnet-chat/serve-key", "the key of serve where it made one, which is secret"},
     {"$XDG_DATA_HOME/bitnet-chat/chats.db", "conversations (~/.local/share/bitnet-chat/chats.db)"},
     {"$XDG_STATE_HOME/bitnet-chat",
      "history of the input line, and log: what drivers write while the screen is up "

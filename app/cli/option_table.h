@@ -55,6 +55,8 @@ std::span<const TextRow> exit_codes();
 std::span<const TextRow> environment_variables();
 std::span<const TextRow> file_places();
 std::span<const TextRow> terminals();  // what each needs for the mouse
+std::span<const TextRow> script_verbs();
+std::span<const TextRow> server_members();  // of a request of `serve`
 
 // An object of the JSON that the program prints.
 struct JsonRow {

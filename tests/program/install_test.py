@@ -6,6 +6,7 @@ usage: install_test.py BITNET-CHAT CMAKE BUILD-FOLDER FOLDER
 """
 import gzip
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -59,6 +60,12 @@ class Install(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for text in ("--top-p", "/regen", "repeat_penalty", "XDG_CONFIG_HOME", "129", "143", "\\n"):
             self.assertIn(text, done.stdout)
+
+    def test_the_man_page_has_the_verbs_of_scripts(self):
+        section = re.search(r"^\.SH SCRIPTS$(.*?)^\.SH", printed(PROGRAM, "man").decode(), re.M | re.S)[1]
+        named = {verb.replace("\\-", "-") for verb in re.findall(r"^\.TP\n\\fB(@\S+?)(?: |\\fR)", section, re.M)}
+        done = subprocess.run([PROGRAM, "--script", "-"], input="@bogus\n", capture_output=True, text=True, env=self.env)
+        self.assertEqual(named, set(re.search(r"known: (.*?);", done.stderr)[1].split()))
 
     def test_every_shell_takes_its_completions(self):
         for shell in ("bash", "zsh", "fish"):

@@ -132,6 +132,16 @@ class Serve(ProgramCase):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.01)
 
+    def test_the_members_of_the_man_page_are_known(self):
+        section = re.search(r"^\.SH SERVER$(.*?)^\.SH", run("print", "man")[1], re.M | re.S)[1]
+        names = re.findall(r"^\.TP\n\\fB(\S+)\\fR", section, re.M)
+        self.assertIn("chat_template_kwargs", names)
+        server = self.server()
+        for name in [*names, "bogus"]:
+            said = [server.ask("/v1/chat/completions", {"messages": STAR, "max_tokens": 1, name: None})[2],
+                    server.ask("/v1/completions", {"prompt": "a", "max_tokens": 1, name: None})[2]]
+            self.assertEqual(all("unknown member" in text for text in said), name == "bogus", said)
+
     def test_models_answers_and_tokens(self):
         server = self.server()
         listed = json.loads(server.ask("/v1/models")[2])
