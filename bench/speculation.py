@@ -57,7 +57,7 @@ def runs_of(options, conversations, runs):
             found.append([tokens, event["decode_seconds"], 0, 0])
             tokens = []
         elif event.get("command") == "show stats" and found:
-            guessed = re.search(r"drafts +(\d+) tokens? tried, (\d+)", event["text"])
+            guessed = re.search(r"guessed +(\d+) tokens?, (\d+)", event["text"])
             if guessed:  # not behind /new
                 found[-1][2:] = map(int, guessed.groups())
     n = len(counts)

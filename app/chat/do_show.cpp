@@ -92,9 +92,9 @@ std::string experts_text(const ExpertReads& e) {
 }
 
 // How many tokens were guessed and how many of them came; empty where none were.
-std::string drafts_text(const JobStats& s) {
+std::string guesses_text(const JobStats& s) {
   if (s.drafted_tokens == 0) return "";
-  return fmt::format("drafts  {} tried, {} of them right\n", counted(s.drafted_tokens, "token"),
+  return fmt::format("guessed {}, {} of them right\n", counted(s.drafted_tokens, "token"),
                      s.right_tokens);
 }
 
@@ -111,7 +111,7 @@ std::string stats_text(const ChatParts& chat) {
       "{}seed    {}{}{}",
       counted(s.prompt_tokens, "token"), s.reused_tokens, computed, s.prefill_seconds,
       rate(computed, s.prefill_seconds), counted(s.answer_tokens, "token"), thought, s.decode_seconds,
-      rate(s.answer_tokens, s.decode_seconds), drafts_text(s), answer.seed(),
+      rate(s.answer_tokens, s.decode_seconds), guesses_text(s), answer.seed(),
       chat.model ? link_text(chat.model->placement, s) : "", experts_text(s.experts));
 }
 

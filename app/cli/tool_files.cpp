@@ -38,8 +38,9 @@ std::string value_text(const Checkpoint& file, const std::string& key, const Ggu
 }
 
 std::string memory_text(const MemoryPlan& plan) {
-  return fmt::format("{}: weights {}, conversation {}, room to compute {}", size_text(plan.total()),
+  return fmt::format("{}: weights {}, {} {}, room to compute {}", size_text(plan.total()),
                      size_text(plan.projections + plan.embedding + plan.norms),
+                     plan.state != 0 ? "KV cache and states" : "KV cache",
                      size_text(plan.kv_cache + plan.state), size_text(plan.activations));
 }
 

@@ -108,7 +108,7 @@ std::vector<Row> rows_of(const Plan& plan) {
     }
     if (row.on_device + row.in_host + row.in_file != 0) rows.push_back(row);
   }
-  rows.push_back({fmt::format("keys, values of {} tokens", plan.n_ctx), plan.memory.kv_cache});
+  rows.push_back({fmt::format("KV cache of {} tokens", plan.n_ctx), plan.memory.kv_cache});
   if (plan.memory.state != 0) rows.push_back({"state of layers without keys", plan.memory.state});
   rows.push_back({"activations, norms, commands", plan.memory.activations + plan.memory.norms});
   const Placement& p = plan.placement;
