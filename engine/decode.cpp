@@ -46,7 +46,6 @@ Finish DeviceSession::decode(Sampler& sampler, const DecodeOptions& options,
     throw;
   }
   cancelled_ = false;
-  stats_.decode_tokens += produced;
   stats_.decode_seconds += seconds_since(start);
   return finish;
 }

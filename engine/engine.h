@@ -140,9 +140,7 @@ struct DecodeOptions {
 };
 
 struct SessionStats {
-  uint64_t prefill_tokens = 0;  // since the session began
-  double prefill_seconds = 0;
-  uint64_t decode_tokens = 0;
+  double prefill_seconds = 0;  // since the session began
   double decode_seconds = 0;
   uint64_t drafted_tokens = 0;  // that were guessed and evaluated
   uint64_t right_tokens = 0;    // of these, that came

@@ -151,7 +151,6 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
   cancelled_ = false;
   if (tokens_.size() == tokens.size())
     result.cancelled = false;  // all tokens had been evaluated when the cancel came
-  stats_.prefill_tokens += result.evaluated;
   stats_.prefill_seconds += seconds_since(start);
   return result;
 }
