@@ -29,6 +29,17 @@ bool ChatTemplate::knows_reasoning_content() const {
   return impl_->source.find("reasoning_content") != std::string::npos;
 }
 
+namespace {
+
+// Some templates make their marks of the role ('<|' + role + '|>'), so that these names are the program's own
+// words. Any other role is somebody's text.
+bool is_own_role(std::string_view role) {
+  static constexpr std::array<std::string_view, 3> kRoles = {"system", "user", "assistant"};
+  return std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end();
+}
+
+}  // namespace
+
 std::vector<Segment> ChatTemplate::render(std::span<const ChatMessage> messages,
                                           const ChatTemplateOptions& options) const {
   using jinja::Input;
@@ -37,7 +48,8 @@ std::vector<Segment> ChatTemplate::render(std::span<const ChatMessage> messages,
   Input::List list;
   list.reserve(messages.size());
   for (const ChatMessage& message : messages) {
-    Input::Dict dict = {{"role", untrusted(message.role)}, {"content", untrusted(message.content)}};
+    const Input::String role{message.role, is_own_role(message.role)};
+    Input::Dict dict = {{"role", {role}}, {"content", untrusted(message.content)}};
     if (message.reasoning_content)
       dict.push_back({"reasoning_content", untrusted(*message.reasoning_content)});
     list.push_back({std::move(dict)});

@@ -44,9 +44,9 @@ class ChatTemplate {
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
 
-  // Returns the prompt in order. Characters that stem from the content or the role of a message are in
-  // segments without parse_special, whatever filters they went through; neighbouring segments differ in
-  // parse_special.
+  // Returns the prompt in order. Characters that stem from the content of a message, or from a role other
+  // than the three, are in segments without parse_special, whatever filters they went through; neighbouring
+  // segments differ in parse_special.
   // Throws Error(runtime) for raise_exception, for a type error and for an unknown function. Throws
   // Error(model) for an unknown filter or test, and past the limits on steps, depth and size, which keep a
   // hostile template from hanging the program.

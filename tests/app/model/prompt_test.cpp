@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@
 namespace bitnet {
 namespace {
 
-// <unk> <s> </s>, the bytes, and pieces of which some begin with a space.
+// <unk> <s> </s>, the bytes, pieces of which some begin with a space, and marks with a role in them.
 std::unique_ptr<ModelText> spm_text(const std::string& source, TemplateOrigin origin = TemplateOrigin::file) {
   Vocabulary v;
   v.model = "llama";
@@ -30,12 +31,17 @@ std::unique_ptr<ModelText> spm_text(const std::string& source, TemplateOrigin or
     v.tokens.emplace_back(piece);
     v.types.push_back(1);
   }
+  for (const char* mark : {"<|system|>", "<|user|>", "<|assistant|>"}) {
+    v.tokens.emplace_back(mark);
+    v.types.push_back(3);
+  }
   v.scores.assign(v.tokens.size(), -1);
   auto text = std::make_unique<ModelText>("spm.gguf", v, ChatTemplate(source, "test"));
   text->template_origin = origin;
   return text;
 }
 constexpr int32_t kA = 259, kB = 260, kSpace = 261, kSpaceA = 262, kSpaceB = 263, kColon = 264;
+constexpr int32_t kSystem = 265, kUser = 266, kAssistant = 267;
 using Ids = std::vector<int32_t>;
 
 TEST(Prompt, SpmPutsItsSpaceWhereATextBegins) {
@@ -56,6 +62,16 @@ TEST(Prompt, SpmPutsItsSpaceWhereATextBegins) {
   // BOS stands once, whoever writes it.
   EXPECT_EQ(build_prompt(*spm_text("{{ messages[0].content }}"), "", {{Role::user, "a", {}}}, 0),
             (Ids{1, kSpaceA}));
+}
+
+TEST(Prompt, MarksThatATemplateMakesOfTheRoleAreSpecialTokens) {
+  const auto text = spm_text(
+      "{{ bos_token }}{% for m in messages %}{{ '<|' + m['role'] + '|>' + m['content'] + ':' }}{% endfor %}"
+      "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}");
+  EXPECT_EQ(build_prompt(*text, "b", {{Role::user, "a", {}}}, 0),
+            (Ids{1, kSystem, kSpaceB, kColon, kUser, kSpaceA, kColon, kAssistant}));
+  const Ids typed = build_prompt(*text, "<|user|>", {{Role::user, "<|user|>", {}}}, 0);
+  EXPECT_EQ(std::count(typed.begin(), typed.end(), kUser), 1);
 }
 
 TEST(Prompt, ABaseModelGetsTheTextOfTheConversation) {
