@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/base/blank.h"
 #include "app/text/thinking.h"
 #include "engine/hash_text.h"
 
@@ -73,8 +74,8 @@ bool is_unsaid(const ModelText& text, const PromptMessage& message) {
          (split.thought.empty() || text.chat_template.knows_reasoning_content());
 }
 
-// Some templates know no system prompt (Gemma's and Gemma 2's): it becomes the beginning of the first turn,
-// as Gemma 3's template has it. Returns whether it could.
+// Some templates know no system prompt (Gemma's and Gemma 2's, and Phi-3's first): it becomes the beginning
+// of the first turn, as Gemma 3's template has it. Returns whether it could.
 bool move_into_first_turn(std::string& system, std::vector<PromptMessage>& messages) {
   if (system.empty() || messages.empty() || messages.front().role != Role::user) return false;
   messages.front().text = system + "\n\n" + messages.front().text;
@@ -119,14 +120,26 @@ std::vector<Segment> render(const ModelText& text, const std::string& system,
   return text.chat_template.render(chat, options);
 }
 
+// Some templates pass over a system prompt (Phi-3's of April 2024, Alpaca's): the prompt is the same whatever
+// it says. One that is changed on its way, or stands elsewhere, is there. A refusal is render_somehow's.
+bool passes_over_system(const ModelText& text, std::optional<bool> think) {
+  const std::vector<PromptMessage> question = {{Role::user, "a", {}}};
+  try {
+    return render(text, "b", question, 0, think) == render(text, "c", question, 0, think);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // What a template refuses at first it may take in another form: many want user and assistant in turn, and
-// some know no system prompt.
+// some know no system prompt. Error(model) is no refusal: a limit that was passed would be passed again.
 std::vector<Segment> render_somehow(const ModelText& text, std::string system,
                                     std::vector<PromptMessage>& messages, int64_t now,
                                     std::optional<bool> think) {
   try {
     return render(text, system, messages, now, think);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::model) throw;
     if (!join_user_turns(messages)) {
       if (!move_into_first_turn(system, messages)) throw;
       return render(text, system, messages, now, think);
@@ -134,8 +147,8 @@ std::vector<Segment> render_somehow(const ModelText& text, std::string system,
   }
   try {
     return render(text, system, messages, now, think);
-  } catch (const Error&) {
-    if (!move_into_first_turn(system, messages)) throw;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::model || !move_into_first_turn(system, messages)) throw;
     return render(text, system, messages, now, think);
   }
 }
@@ -175,7 +188,9 @@ std::vector<int32_t> build_prompt(const ModelText& text, const std::string& syst
   if (text.template_origin == TemplateOrigin::none) return completion_prompt(tokenizer, system, all);
   std::vector<PromptMessage> messages = all;
   std::erase_if(messages, [&](const PromptMessage& message) { return is_unsaid(text, message); });
-  const std::vector<Segment> whole = render_somehow(text, system, messages, now, think);
+  std::string first = system;
+  if (!is_blank(first) && passes_over_system(text, think)) move_into_first_turn(first, messages);
+  const std::vector<Segment> whole = render_somehow(text, first, messages, now, think);
 
   Ids prompt{tokenizer, {}};
   size_t done = 0;  // segments of `whole` that `prompt` spells

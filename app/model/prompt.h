@@ -30,7 +30,8 @@ struct PromptMessage {
 // does not change from turn to turn.
 // `think` is the template's enable_thinking, undefined where it is empty.
 // An answer without a word is left out; where the template then refuses turns of the user that follow one
-// another, they become one; where it refuses a system prompt, that becomes the beginning of the first turn.
+// another, they become one; where it refuses a system prompt or passes over it, that becomes the beginning of
+// the first turn.
 // What an answer thought is left to the template, as reasoning_content if that knows it. Only text of the
 // template may become special tokens. BOS stands exactly once at the beginning where the template prints it
 // or the vocabulary asks for it. A base model, which has no template, gets the texts one after another as

@@ -108,6 +108,34 @@ TEST(Prompt, ASystemPromptThatTheTemplateRefusesBeginsTheFirstTurn) {
   EXPECT_EQ(build_prompt(*text, "<eot>", {{Role::user, "a", {}}}, 0).size(), 10u);
 }
 
+TEST(Prompt, ASystemPromptThatTheTemplatePassesOverBeginsTheFirstTurn) {
+  const auto prompt = [](const char* source, const char* system, const char* user = "a") {
+    return fake::text_of(build_prompt(*fake::model_text(source, true), system, {{Role::user, user, {}}}, 0));
+  };
+  const char* phi3 =  // of April 2024
+      "{{ bos_token }}{% for m in messages %}{% if m['role'] == 'user' %}{{ 'U:' + m['content'] + ';' }}"
+      "{% elif m['role'] == 'assistant' %}{{ m['content'] + ';' }}{% endif %}{% endfor %}";
+  EXPECT_EQ(prompt(phi3, "S"), "<bos>U:S\n\na;");
+  EXPECT_EQ(prompt(phi3, "S", "Say S"), "<bos>U:S\n\nSay S;");  // what the user says is no system prompt
+  EXPECT_EQ(prompt(phi3, ""), "<bos>U:a;");
+  EXPECT_EQ(prompt(phi3, " \n"), "<bos>U:a;");
+  // Only what the template prints of another message tells that one is there.
+  EXPECT_EQ(
+      prompt("{% for m in messages %}{% if loop.first %}{{ bos_token }}{% endif %}{% if m.role == 'user' %}"
+             "{{ m.content }}{% else %}#{% endif %}{% endfor %}",
+             "S"),
+      "<bos>S\n\na");
+  // In another form, or at another place, it is there.
+  EXPECT_EQ(prompt("{% for m in messages %}{{ m.content | trim | upper | replace('S', 'T') }};{% endfor %}",
+                   " s x "),
+            "<bos>T X;A;");
+  EXPECT_EQ(prompt("{% if messages[0].role == 'system' %}{% set s = messages[0].content.split(' ')[0] %}"
+                   "{% set messages = messages[1:] %}{% else %}{% set s = 'D' %}{% endif %}"
+                   "{% for m in messages %}{{ m.content }};{% endfor %}{{ s }}",
+                   "S x"),
+            "<bos>a;S");
+}
+
 constexpr const char* kReads =
     "{% for m in messages %}{% if m.reasoning_content is string %}({{ m.reasoning_content }}){% endif %}"
     "{{ m.content }}{{ '<eot>' }}{% endfor %}{% if enable_thinking is defined %}{{ enable_thinking }}{% "
