@@ -341,7 +341,7 @@ void LiveChat::tell_model(const Loaded& event) {
     front.notice(fmt::format("chat template: {}", describe_template(*event.text)));
   }
   for (const std::string& warning : {warning_about(event.model), warning_about(event.text->tokenizer)}) {
-    if (!warning.empty()) front.notice(warning);
+    if (!warning.empty()) front.warning(warning);
   }
   if (!event.warning.empty()) front.warning(event.warning);
   if (!event.notice.empty()) front.notice(event.notice);

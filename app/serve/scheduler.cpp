@@ -18,6 +18,13 @@ namespace {
 constexpr size_t kLeastKept = 32;  // tokens: fewer are read again as fast as they are loaded
 constexpr double kTurnsOfSwaps = 10;
 
+std::vector<std::string> notices_about(const LoadedModel& loaded) {
+  std::vector<std::string> all = {warning_about(loaded.text->tokenizer), loaded.warning, loaded.notice};
+  if (loaded.engine) all.insert(all.begin(), warning_about(loaded.engine->model()));
+  std::erase(all, "");
+  return all;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(OpenModel open, const SchedulerOptions& options, std::function<void()> changed)
@@ -74,9 +81,8 @@ void Scheduler::load() {
   try {
     loaded_ = open_([this](double) { return !closed_.load(); }, "");
     const std::lock_guard lock(mutex_);
-    model_ =
-        Model{loaded_.text, loaded_.engine ? loaded_.engine->device().name : "", loaded_.session->n_ctx(),
-              loaded_.warning + loaded_.notice};  // one at most, of a GPU or of a CPU
+    model_ = Model{loaded_.text, loaded_.engine ? loaded_.engine->device().name : "",
+                   loaded_.session->n_ctx(), notices_about(loaded_)};
   } catch (const Error& error) {
     const std::lock_guard lock(mutex_);
     failure_ = error;

@@ -48,7 +48,7 @@ class Scheduler {
     std::shared_ptr<const ModelText> text;
     std::string device;
     uint32_t n_ctx = 0;
-    std::string notice;  // about the options or the device, or empty
+    std::vector<std::string> notices;  // about the file, the options or the device
   };
 
   // Begins to load the model on its own thread. `changed` is called there when it is loaded and when it has

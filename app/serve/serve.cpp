@@ -121,7 +121,7 @@ class Running {
     failure_ = scheduler_->failure();
     const auto model = scheduler_->model();
     if (failure_ || !model || api_) return;
-    if (!model->notice.empty()) log_.write(model->notice + "\n");
+    for (const std::string& notice : model->notices) log_.write(notice + "\n");
     const ServedModel known = served(*model, settings_);
     rules_.model = known.name;
     rules_.most_body = most_body_bytes(known.n_ctx);

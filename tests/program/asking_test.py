@@ -15,6 +15,9 @@ import termios
 import unittest
 
 PROGRAM, MODEL, FOLDER = map(os.path.abspath, sys.argv[1:4])
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+sys.dont_write_bytecode = True
+import hostile_file  # noqa: E402
 ASK = (MODEL, "--device", "cpu", "--temp", "0", "-n", "2")
 
 
@@ -100,6 +103,14 @@ class Asking(unittest.TestCase):
         self.assertLessEqual(max(map(len, out.splitlines())), 30)
         self.assertEqual(out.split(), whole.split())
         self.assertEqual(on_terminal(2000, *ask)[1].rstrip(), whole.rstrip())
+
+    def test_a_file_that_is_not_read_as_it_was_meant_is_told_with_a_question_too(self):
+        with open(FOLDER + "/odd.gguf", "wb") as file:
+            file.write(hostile_file.odd().bytes())
+        code, _, err = run("odd.gguf", "--device", "cpu", "--private", "-n", "1", "-p", "e")
+        self.assertEqual(code, 0, err)
+        for words in hostile_file.ODD:
+            self.assertIn(words, err)
 
     def test_an_empty_pipe_says_so(self):
         code, out, err = run(*ASK, input=b"")

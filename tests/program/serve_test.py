@@ -12,11 +12,15 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 import urllib.parse
 
 from program_case import ENDLESS, FOLDER, PROGRAM, TALKING, ProgramCase, environment, main, run
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import hostile_file  # noqa: E402
 
 QUICK = ("--device", "cpu", "--threads", "1")
 STAR = [{"role": "user", "content": "What is a star?"}]
@@ -424,6 +428,13 @@ class Serve(ProgramCase):
         last = events(received)[-1]
         self.assertEqual(json.loads(last)["error"]["code"], "server_closing")
         self.assertEqual(server.process.returncode, 130)
+
+    def test_a_file_that_is_not_read_as_it_was_meant_is_told(self):
+        with open(FOLDER + "/odd.gguf", "wb") as file:
+            file.write(hostile_file.odd().bytes())
+        log = self.server(model="odd.gguf").log()
+        for words in hostile_file.ODD:
+            self.assertIn(words, log)
 
     def test_a_conversation_goes_on_where_it_was(self):
         """Keys and values of a conversation stay, whatever others ask in between, and the answers are the same without them."""

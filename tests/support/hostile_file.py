@@ -124,6 +124,18 @@ class File:
         return next(t for t in self.tensors if t.name == name.encode())
 
 
+# What a person has to be told of the file that odd() makes.
+ODD = ('pre-tokenizer "nobody\'s" is not known here', "1 tensor that this program does not use: blk.0.odd.weight")
+
+
+def odd():
+    """A file that opens, and says more than this program reads."""
+    file = File()
+    file.set("tokenizer.ggml.pre", string("nobody's"))
+    file.tensors.append(Tensor("blk.0.odd.weight", [8], 0, b"\0" * 32))
+    return file
+
+
 class Cases:
     def __init__(self, folder):
         self.folder, self.base, self.expected, self.counts = folder, File(), {}, {}
