@@ -70,7 +70,8 @@ Input input_of(const Config& config, TensorType type);
 
 // Reads the metadata alone.
 Config read_config(const Checkpoint& file, Activation activation);
-// Reads {arch}.rope.scaling.* and rope_freqs.weight into the first of ropes, for families that have them.
+// Reads {arch}.rope.scaling.*, or the older rope.scale_linear, and rope_freqs.weight into the first of ropes,
+// for families that have them.
 void read_rope_scaling(const Checkpoint& file, Config& config);
 // A size that is one number for all layers, or an array of one for each.
 std::vector<uint32_t> layer_sizes(const Checkpoint& file, const std::string& key, uint32_t n_layer,

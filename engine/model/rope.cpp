@@ -77,13 +77,16 @@ void read_rope_scaling(const Checkpoint& file, Config& c) {
   Rope& rope = c.ropes[0];
   RopeScaling& s = rope.scaling;
   s.factors = read_factors(file, "rope_freqs.weight", rope.dim / 2);
-  const std::string type = file.find_string(key("type")).value_or("none");
+  // As llama.cpp has it: a factor alone is of linear scaling, older files name it otherwise, and 0 is none.
+  const std::string old_factor = c.architecture + ".rope.scale_linear";
+  const std::string factor = file.find(key("factor")) ? key("factor") : old_factor;
+  const std::string type = file.find_string(key("type")).value_or(file.find(factor) ? "linear" : "none");
   if (type == "none") return;
   if (type != "linear" && type != "yarn")
     fail(file, fmt::format("{} is \"{}\", wanted none, linear or yarn", key("type"), printable(type)));
   s.kind = type == "yarn" ? RopeScaling::Kind::yarn : RopeScaling::Kind::linear;
   const auto number = [&](const char* name, float usual) { return read_number(file, key(name), usual); };
-  s.factor = number("factor", 1);
+  s.factor = file.find_f32(factor) == 0.0F ? 1 : read_number(file, factor, 1);
   if (s.kind != RopeScaling::Kind::yarn) return;
   s.original_context = read_original_context(file, c);
   if (!(rope.base > 1))

@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/fingerprint.h"
 #include "engine/layouts/i2s.h"
+#include "tests/engine/gguf_fixture.h"
 
 namespace bitnet {
 namespace {
@@ -47,6 +48,8 @@ class BadModel {
     return {};
   }
 
+  ModelInfo info() const { return read_model_info(Checkpoint(path_)); }
+
  private:
   std::string path_;
 };
@@ -65,6 +68,18 @@ std::string with_value(std::string bytes, const std::string& key, T value) {
   EXPECT_NE(at, std::string::npos) << key;
   std::memcpy(bytes.data() + at + key.size() + 4, &value, sizeof value);
   return bytes;
+}
+
+// `entry` is a key of the metadata with its value; another key behind it keeps the weights aligned.
+std::string with_key(std::string bytes, const std::string& entry) {
+  constexpr size_t kCount = 16, kFirst = 24, kAlignment = 32;
+  const std::string padding =
+      key_u32(std::string(kAlignment - (entry.size() + key_u32("", 0).size()) % kAlignment, 'p'), 0);
+  uint64_t n_keys = 0;
+  std::memcpy(&n_keys, bytes.data() + kCount, sizeof n_keys);
+  n_keys += 2;
+  std::memcpy(bytes.data() + kCount, &n_keys, sizeof n_keys);
+  return bytes.insert(kFirst, entry + padding);
 }
 
 TEST(Model, TheTestModelIsFine) { EXPECT_EQ(BadModel(bytes_of_model()).fault(), ""); }
@@ -108,6 +123,26 @@ TEST(Model, SizesThatDoNotFitAreNamed) {
   EXPECT_THAT(fault("rope.dimension_count", 66), HasSubstr("rope.dimension_count"));
   EXPECT_THAT(fault("context_length", 0), HasSubstr("context_length"));
   EXPECT_THAT(fault("vocab_size", 699), AllOf(HasSubstr("vocab_size"), HasSubstr("700")));
+}
+
+TEST(Model, AFactorAloneStretchesTheContextLinearly) {
+  const auto real = [](const char* name, float value) {
+    return key_value(std::string("bitnet-b1.58.rope.") + name, GgufType::f32, value);
+  };
+  const auto rope = [](const std::string& entry) {
+    return BadModel(with_key(bytes_of_model(), entry)).info().rope;
+  };
+  const std::string plain = BadModel(bytes_of_model()).info().rope;
+  EXPECT_EQ(rope(real("scaling.factor", 4)), plain + ", linear scaling by 4");
+  EXPECT_EQ(rope(real("scale_linear", 4)), plain + ", linear scaling by 4");
+  EXPECT_EQ(rope(key_string("bitnet-b1.58.rope.scaling.type", "linear")), plain + ", linear scaling by 1");
+  EXPECT_EQ(rope(real("scaling.factor", 0)), plain + ", linear scaling by 1");
+
+  const std::string scaled = with_key(bytes_of_model(), real("scaling.factor", 4));
+  EXPECT_EQ(BadModel(with_key(scaled, key_string("bitnet-b1.58.rope.scaling.type", "none"))).info().rope,
+            plain);
+  EXPECT_EQ(rope(key_string("bitnet-b1.58.rope.scaling.type", "yarn")),
+            plain + ", YaRN by 1 over 256 tokens");
 }
 
 TEST(Model, NumbersThatAreNoneAreNamed) {

@@ -238,8 +238,11 @@ def rope(c):
             return change
 
         for kind in ("linear", "yarn"):
-            for value in (0.0, -4.0, float("nan"), float("inf")):
+            c.add("fine-rope-factor-0", None, scaled(kind, f32(0.0)))
+            for value in (-4.0, float("nan"), float("inf")):
                 c.add("rope-factor", r"rope\.scaling\.factor", scaled(kind, f32(value)))
+                c.add("rope-factor-alone", r"rope\.scaling\.factor", lambda f: f.key("rope.scaling.factor", f32(value)))
+                c.add("rope-factor-of-old", r"rope\.scale_linear", lambda f: f.key("rope.scale_linear", f32(value)))
             for value in (u32(4), string("4"), scalar("d", F64, 4.0), floats([4.0])):
                 c.add("rope-factor-type", r"rope\.scaling\.factor", scaled(kind, value))
         for kind in ("longrope", "su", "", "\x1b[2J", "x" * 10000):
