@@ -109,7 +109,9 @@ void read_experts(const Checkpoint& file, Config& c) {
 
 void read_sizes(const Checkpoint& file, bool experts, Config& c) {
   const auto key = [&](const char* name) { return c.architecture + "." + name; };
-  c.n_ctx_train = get_size(file, key("context_length"), 1 << 20);
+  // No session is longer than that, whatever a model was trained for.
+  constexpr uint32_t kLongestSession = 1 << 20;
+  c.n_ctx_train = std::min(get_size(file, key("context_length"), 1 << 24), kLongestSession);
   c.n_embd = get_size(file, key("embedding_length"), 1 << 16);
   c.n_layer = get_size(file, key("block_count"), 1 << 10);
   if (experts)

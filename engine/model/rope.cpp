@@ -52,7 +52,7 @@ float read_number(const Checkpoint& file, const std::string& key, float usual) {
 
 uint32_t read_original_context(const Checkpoint& file, const Config& c) {
   const std::string key = c.architecture + ".rope.scaling.original_context_length";
-  const uint32_t tokens = file.find_u32(key).value_or(c.n_ctx_train);
+  const uint32_t tokens = file.find_u32(key).value_or(file.get_u32(c.architecture + ".context_length"));
   if (tokens == 0) fail(file, key + " is 0, wanted a number above 0");
   return tokens;
 }

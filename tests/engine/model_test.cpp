@@ -145,6 +145,20 @@ TEST(Model, AFactorAloneStretchesTheContextLinearly) {
             plain + ", YaRN by 1 over 256 tokens");
 }
 
+TEST(Model, AContextLongerThanASessionCanHaveIsNoFault) {
+  const auto trained_for = [](uint32_t n) {
+    return with_value(bytes_of_model(), "bitnet-b1.58.context_length", n);
+  };
+  EXPECT_EQ(BadModel(trained_for(1U << 20)).info().n_ctx_train, 1U << 20);
+  EXPECT_EQ(BadModel(trained_for(2000000)).info().n_ctx_train, 1U << 20);
+  EXPECT_EQ(BadModel(trained_for(1U << 24)).info().n_ctx_train, 1U << 20);
+  for (const uint32_t n : {0U, (1U << 24) + 1, 1U << 31, UINT32_MAX})
+    EXPECT_THAT(BadModel(trained_for(n)).fault(), HasSubstr("context_length"));
+  // What YaRN stretches is what the file says.
+  const std::string yarn = key_string("bitnet-b1.58.rope.scaling.type", "yarn");
+  EXPECT_THAT(BadModel(with_key(trained_for(2000000), yarn)).info().rope, HasSubstr("over 2000000 tokens"));
+}
+
 TEST(Model, NumbersThatAreNoneAreNamed) {
   const std::string bytes = bytes_of_model();
   const float nan = std::numeric_limits<float>::quiet_NaN(),
