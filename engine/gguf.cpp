@@ -157,6 +157,16 @@ struct Checkpoint::Parser {
     }
   }
 
+  // Models above a size come as several files, of which the first one has the metadata of all.
+  void refuse_part() const {
+    const uint32_t parts = file.find_u32("split.count").value_or(1);
+    if (parts <= 1) return;
+    fail(
+        fmt::format("this is part {} of {} of a model, wanted one file; join them with "
+                    "llama-gguf-split --merge",
+                    uint64_t{file.find_u32("split.no").value_or(0)} + 1, parts));
+  }
+
   uint64_t alignment() const {
     const GgufValue* found = file.find_typed("general.alignment", GgufType::u32);
     if (!found) return kDefaultAlignment;
@@ -321,6 +331,7 @@ struct Checkpoint::Parser {
     const uint64_t n_tensors = count("number of tensors", kMaxTensors, 8 + 1 + 4 + 8 + 4 + 8);
     const uint64_t n_keys = count("number of metadata keys", kMaxKeys, 8 + 1 + 4 + 1);
     metadata(n_keys);
+    refuse_part();
     const uint64_t align = alignment();
     directory(n_tensors);
     const uint64_t base = (at + align - 1) / align * align;

@@ -95,6 +95,17 @@ PullSource find_on_hub(ModelName name, PullWatcher& watcher) {
   return source;
 }
 
+// No part can be opened, so none is fetched.
+void refuse_part(const PullSource& source) {
+  const std::string path = source.url.substr(0, source.url.find_first_of("?#"));
+  const std::string part = part_of_model(path);
+  if (part.empty()) return;
+  fail_pull(
+      fmt::format("{} is {} of a model, which has to be one file: fetch all parts with another program, and "
+                  "join them with llama-gguf-split --merge",
+                  printable(path.substr(path.rfind('/') + 1), kMostName), part));
+}
+
 // Whether the file is there already, with the size and the checksum that are wanted.
 bool is_here(const PullSource& source, PullWatcher& watcher) {
   std::error_code none;
@@ -187,6 +198,7 @@ std::string fetch_model(const std::string& text, PullWatcher& watcher) {
   PullSource source = name.url.empty() ? find_on_hub(name, watcher)
                                        : PullSource{name.url, place_of(name), "", 0,
                                                     origin_of(name.url) == origin_of(hub_endpoint())};
+  refuse_part(source);
   const std::string before = mark_of(source.file);
   if (is_here(source, watcher)) {
     watcher.say("is here already");

@@ -146,6 +146,17 @@ std::string choose_gguf(std::span<const std::string> files) {
   return chosen;
 }
 
+std::string part_of_model(std::string_view file) {
+  constexpr std::string_view kForm = "-#####-of-#####.gguf";
+  constexpr size_t kDigits = 5, kPart = 1, kParts = 10;
+  if (file.size() <= kForm.size()) return "";
+  const std::string end = lower(file.substr(file.size() - kForm.size()));
+  const auto is_of_form = [](char c, char form) { return form == '#' ? c >= '0' && c <= '9' : c == form; };
+  if (!std::equal(end.begin(), end.end(), kForm.begin(), is_of_form)) return "";
+  const int part = std::stoi(end.substr(kPart, kDigits)), parts = std::stoi(end.substr(kParts, kDigits));
+  return parts <= 1 ? "" : "part " + std::to_string(part) + " of " + std::to_string(parts);
+}
+
 std::string find_pulled(std::string_view text) {
   const auto name = parse_model_name(text);
   return name ? find_pulled(*name) : "";

@@ -39,6 +39,9 @@ std::filesystem::path place_of(const ModelName& name);
 std::string choose_gguf(std::span<const std::string> files);
 std::vector<std::string> gguf_files(std::span<const std::string> files);
 
+// "part 1 of 3" for x-00001-of-00003.gguf, as llama.cpp names the parts of a model; otherwise empty.
+std::string part_of_model(std::string_view file);
+
 // The file of a pulled model by its name; empty if there is none.
 std::string find_pulled(const ModelName& name);
 std::string find_pulled(std::string_view name);

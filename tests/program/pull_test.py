@@ -214,6 +214,19 @@ class Pull(unittest.TestCase):
         self.assert_refused(self.pull(), 1, "../../../evil.gguf is not pulled, because of its name")
         self.assertFalse(os.path.exists(f"{KEPT}/hub/evil.gguf"))
 
+    def test_a_part_of_a_model_is_not_fetched(self):
+        parts = [f"m-0000{i}-of-00003.gguf" for i in (1, 2, 3)]
+        self.server.api = {"files": parts}
+        for name in (f"{REPO}/{parts[1]}", f"{self.other.url}/some/{parts[1]}?x=1"):
+            self.assert_refused(self.pull(name), 1, parts[1], "part 2 of 3 of a model", "llama-gguf-split --merge")
+        self.server.api = {"files": parts[:1]}
+        self.assert_refused(self.pull(), 1, "part 1 of 3")
+        self.assertEqual(self.server.file_requests() + self.other.requests, [])
+        for whole in ("m-00001-of-00001.gguf", "m-1-of-3.gguf"):
+            self.server.api = {"files": [whole]}
+            self.assert_pulled(self.pull(), f"{KEPT}/hub/{REPO}/{whole}")
+            shutil.rmtree(KEPT)
+
     def test_an_address(self):
         result = self.pull(f"{self.other.url}/some/model.gguf?x=1")
         host = self.other.url[len("http://"):].replace(":", "_")

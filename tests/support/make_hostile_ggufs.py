@@ -20,7 +20,7 @@ import hostile_qwen35
 import hostile_tokenizers
 import hostile_types
 import make_model
-from hostile_file import (ARCH, ARRAY, BOOL, DIM, F32, F64, I32, I64, STRING, U8, U16, U32, U64, VOCAB, Cases, File,  # noqa: F401
+from hostile_file import (ARCH, ARRAY, BOOL, DIM, F32, F64, I16, I32, I64, STRING, U8, U16, U32, U64, VOCAB, Cases, File,  # noqa: F401
                           Tensor, f32, floats, ints, p32, p64, raw_text, scalar, string, strings, u32)
 
 
@@ -190,6 +190,19 @@ def sizes(c):
     c.key("head-size", f"{ARCH}.attention.value_length", [u32(n) for n in (0, 32, 128)])
 
 
+def parts(c):
+    for no, n in ((0, 2), (1, 2), (2, 3), (65535, 65535)):
+        c.add("part", rf"part {no + 1} of {n} of a model.*llama-gguf-split", lambda f: (
+            f.set("split.no", scalar("H", U16, no)), f.set("split.count", scalar("H", U16, n))))
+    c.add("part", "part 1 of 4 of a model", lambda f: f.set("split.count", u32(4)))
+    # The other parts have no other keys.
+    c.add("part", "part 2 of 2 of a model", lambda f: setattr(f, "keys", [
+        (b"split.no", scalar("H", U16, 1)), (b"split.count", scalar("H", U16, 2))]))
+    c.key("part-of-another-type", "split.count", [string("2"), f32(2), ints([2]), scalar("h", I16, -2)])
+    for n in (0, 1):
+        c.add("fine-one-part", None, lambda f: f.set("split.count", scalar("H", U16, n)))
+
+
 def tokenizer(c):
     tokens, types, merges = c.base.tokens, c.base.types, c.base.merges
     key = "tokenizer.ggml.tokens"
@@ -298,7 +311,7 @@ def main(folder):
     os.makedirs(folder)
     c = Cases(folder)
     c.put("fine-valid", None, c.base.bytes())
-    for group in (truncations, header, keys, tensors, sizes, tokenizer, spm, long_token, templates, fine, *hostile_types.GROUPS,
+    for group in (truncations, header, keys, tensors, sizes, parts, tokenizer, spm, long_token, templates, fine, *hostile_types.GROUPS,
                   *hostile_experts.GROUPS, *hostile_qwen35.GROUPS, *hostile_tokenizers.GROUPS):
         group(c)
     with open(os.path.join(folder, "cases.json"), "w") as out:
