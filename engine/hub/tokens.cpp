@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 namespace bitnet::hub {
@@ -258,14 +259,22 @@ class Reader {
   void read_wishes() {
     const auto& g = f_.generation_config;
     if (!g || !g->find_flag("do_sample").value_or(false)) return;
-    const auto real = [&](const char* name, const char* key) {
-      if (const auto n = g->find_real(name)) to_.real(fmt::format("general.sampling.{}", key), *n);
-    };
-    real("temperature", "temp");
-    real("top_p", "top_p");
-    real("min_p", "min_p");
-    real("repetition_penalty", "penalty_repeat");
-    if (const auto n = g->find_whole("top_k")) to_.whole("general.sampling.top_k", *n);
+    read_wish(*g, "temperature", "general.sampling.temp");
+    read_wish(*g, "top_p", "general.sampling.top_p");
+    read_wish(*g, "min_p", "general.sampling.min_p");
+    read_wish(*g, "repetition_penalty", "general.sampling.penalty_repeat");
+    read_wish(*g, "top_k", "general.sampling.top_k");
+  }
+
+  // No wish is a reason to refuse a model. One that is no number goes on as a text, which whoever reads
+  // wishes passes over and tells of.
+  void read_wish(const Fields& g, const char* name, const char* key) {
+    const json* value = g.find(name);
+    if (!value) return;
+    if (value->is_number() && std::isfinite(value->get<float>()))
+      to_.real(key, value->get<float>());
+    else
+      to_.text(key, shown(*value));
   }
 
   const TokenFiles& f_;

@@ -461,7 +461,7 @@ TEST_F(HubFaults, OptionalFilesAreRead) {
   const auto file = open_model(at().string());
   EXPECT_EQ(file->find_string("tokenizer.chat_template"), "{{ 'x' }}");
   EXPECT_EQ(file->find_f32("general.sampling.temp"), 0.5F);
-  EXPECT_EQ(file->find_u32("general.sampling.top_k"), 7U);
+  EXPECT_EQ(file->find_f32("general.sampling.top_k"), 7.0F);
   EXPECT_EQ(file->find_f32("general.sampling.penalty_repeat"), 2.0F);
   EXPECT_EQ(file->find_ints("tokenizer.ggml.eos_token_ids"), (std::vector<int32_t>{696, 5, 6}));
 }
