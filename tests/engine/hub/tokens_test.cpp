@@ -35,6 +35,21 @@ json cut_by(const char* regex) {
   return {{"type", "Sequence"}, {"pretokenizers", {split, bytes}}};
 }
 
+TEST(HubTokens, APreTokenizerIsKnownByItsPattern) {
+  const auto pre = [](const char* regex) { return read(cut_by(regex))->find_string("tokenizer.ggml.pre"); };
+  // As Phi-4-mini has it: o200k's.
+  EXPECT_EQ(pre(R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
+                R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+                R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
+                R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+                R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"),
+            "gpt-4o");
+  EXPECT_EQ(pre(R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})"
+                R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"),
+            "llama-bpe");
+  EXPECT_EQ(pre("x"), "of tokenizer.json");
+}
+
 TEST(HubTokens, NoWishIsAReasonToRefuseAModel) {
   const auto wishes = [](const json& wished) {
     json all = wished;
