@@ -46,23 +46,54 @@ auto naming(const Checkpoint& file, Work work) {
   }
 }
 
+[[noreturn]] void fail_key(const Checkpoint& file, const char* key, const std::string& what) {
+  throw Error(ErrorKind::model, fmt::format("{}: {}: {}", printable(file.path()), key, what));
+}
+
+// How long lists are is compared with the rows of the embedding before they are read, so that a small file
+// costs little memory, whatever it says.
+std::vector<std::string> read_tokens(const Checkpoint& file) {
+  constexpr const char* kKey = "tokenizer.ggml.tokens";
+  const GgufValue* list = file.find(kKey);
+  const GgufTensor* embedding = file.find_tensor("token_embd.weight");
+  const uint64_t n = list == nullptr ? 0 : list->count;
+  if (embedding != nullptr && embedding->shape.back() != n && (n == 0 || list->type == GgufType::array))
+    fail_key(file, kKey,
+             fmt::format("wanted {}, as token_embd.weight has rows, got {}", embedding->shape.back(), n));
+  return file.find_strings(kKey);
+}
+
+void check_lengths(const Checkpoint& file, size_t n_tokens) {
+  constexpr size_t kMergesOfAToken = 8;  // LLaMA-3 and GPT-4o have 2.2
+  const std::pair<const char*, uint64_t> lists[] = {
+      {"tokenizer.ggml.token_type", n_tokens},
+      {"tokenizer.ggml.scores", n_tokens},
+      {"tokenizer.ggml.suppress_tokens", n_tokens},
+      {"tokenizer.ggml.eos_token_ids", n_tokens},
+      {"tokenizer.ggml.merges", n_tokens * kMergesOfAToken},
+  };
+  for (const auto& [key, most] : lists) {
+    const GgufValue* list = file.find(key);
+    if (list != nullptr && list->count > most && list->type == GgufType::array)
+      fail_key(file, key,
+               fmt::format("wanted at most {} for {} tokens, got {}", most, n_tokens, list->count));
+  }
+}
+
 // Keys that the tokenizer does not read or does not check must still be what the format says: a file that has
 // a list of another length was cut, or put together wrongly.
 void check_other_keys(const Checkpoint& file, size_t n_tokens) {
-  const auto wrong = [&](const char* key, const std::string& what) {
-    throw Error(ErrorKind::model, fmt::format("{}: {}: {}", printable(file.path()), key, what));
-  };
   if (file.find("tokenizer.ggml.scores") != nullptr) {
     const size_t n = file.find_floats("tokenizer.ggml.scores").size();
     if (n != n_tokens)
-      wrong("tokenizer.ggml.scores",
-            fmt::format("wanted a score for each of {} tokens, got {}", n_tokens, n));
+      fail_key(file, "tokenizer.ggml.scores",
+               fmt::format("wanted a score for each of {} tokens, got {}", n_tokens, n));
   }
   file.find_bool("tokenizer.ggml.add_eos_token");
   if (file.find("tokenizer.ggml.token_type") != nullptr && n_tokens != 0 &&
       file.find_ints("tokenizer.ggml.token_type").empty())
-    wrong("tokenizer.ggml.token_type",
-          fmt::format("wanted a type for each of {} tokens, got none", n_tokens));
+    fail_key(file, "tokenizer.ggml.token_type",
+             fmt::format("wanted a type for each of {} tokens, got none", n_tokens));
   for (const char* key : {"tokenizer.ggml.unknown_token_id", "tokenizer.ggml.padding_token_id",
                           "tokenizer.ggml.seperator_token_id", "tokenizer.ggml.separator_token_id",
                           "tokenizer.ggml.cls_token_id", "tokenizer.ggml.mask_token_id",
@@ -70,7 +101,7 @@ void check_other_keys(const Checkpoint& file, size_t n_tokens) {
                           "tokenizer.ggml.fim_rep_token_id", "tokenizer.ggml.fim_sep_token_id"}) {
     const int32_t id = find_id(file, key);
     if (id >= 0 && static_cast<size_t>(id) >= n_tokens)
-      wrong(key, fmt::format("wanted an id of the {} tokens, got {}", n_tokens, id));
+      fail_key(file, key, fmt::format("wanted an id of the {} tokens, got {}", n_tokens, id));
   }
 }
 
@@ -119,7 +150,8 @@ Vocabulary read_vocabulary(const Checkpoint& file) {
   Vocabulary v;
   v.model = file.get_string("tokenizer.ggml.model");
   v.pre = file.find_string("tokenizer.ggml.pre").value_or("");
-  v.tokens = file.find_strings("tokenizer.ggml.tokens");
+  v.tokens = read_tokens(file);
+  check_lengths(file, v.tokens.size());
   v.types = file.find_ints("tokenizer.ggml.token_type");
   v.merges = file.find_strings("tokenizer.ggml.merges");
   v.bos = find_id(file, "tokenizer.ggml.bos_token_id");
@@ -136,12 +168,6 @@ Vocabulary read_vocabulary(const Checkpoint& file) {
   v.scores = file.find_floats("tokenizer.ggml.scores");
   v.add_bos = file.find_bool("tokenizer.ggml.add_bos_token");
   v.add_space_prefix = file.find_bool("tokenizer.ggml.add_space_prefix");
-  const GgufTensor* embedding = file.find_tensor("token_embd.weight");
-  if (embedding != nullptr && embedding->shape.back() != v.tokens.size()) {
-    throw Error(ErrorKind::model,
-                fmt::format("{}: tokenizer.ggml.tokens: wanted {}, as token_embd.weight has rows, got {}",
-                            printable(file.path()), embedding->shape.back(), v.tokens.size()));
-  }
   check_other_keys(file, v.tokens.size());
   return v;
 }

@@ -222,6 +222,14 @@ def tokenizer(c):
     key = "tokenizer.ggml.merges"
     c.key("merge", key, [strings(merges[:2] + [m] + merges[3:]) for m in (
         "", " ", "ab", "a ", " a", "zzzz q", "e zzzz", "e \x1b", b"\xff e", "qz zq", "a b c", "x" * 5000)])
+    # Lists as long as any may be, in a small file: they are not read.
+    n = 2**21
+    texts, numbers = p32(ARRAY) + p32(STRING) + p64(n) + b"\0" * (8 * n), p32(ARRAY) + p32(I32) + p64(n) + b"\0" * (4 * n)
+    c.add("much-of-little", r"tokenizer\.ggml\.tokens.*token_embd", lambda f: [
+        f.set("tokenizer.ggml." + name, texts) for name in ("tokens", "merges")])
+    c.key("much-of-little", "tokenizer.ggml.merges", [texts])
+    for name in ("token_type", "suppress_tokens", "eos_token_ids"):
+        c.key("much-of-little", "tokenizer.ggml." + name, [numbers])
     c.key("tokenizer-model", "tokenizer.ggml.model", [string(n) for n in ("", "llama\0", "bert", "\x1b[2J")])
     c.add("tokenizer-model", r"tokenizer\.ggml\.model", lambda f: f.drop("tokenizer.ggml.model"))
 
