@@ -164,7 +164,12 @@ Vocabulary read_vocabulary(const Checkpoint& file) {
   }
   v.suppressed = file.find_ints("tokenizer.ggml.suppress_tokens");
   v.rstrip = marks_of_phi3(file, v);
-  for (const int32_t id : file.find_ints("tokenizer.ggml.eos_token_ids")) v.other_ends.push_back(id);
+  constexpr const char* kEnds = "tokenizer.ggml.eos_token_ids";
+  for (const int32_t id : file.find_ints(kEnds)) {
+    if (id < -1 || id >= static_cast<int64_t>(v.tokens.size()))
+      fail_key(file, kEnds, fmt::format("wanted ids of the {} tokens, got {}", v.tokens.size(), id));
+    v.other_ends.push_back(id);
+  }
   v.scores = file.find_floats("tokenizer.ggml.scores");
   v.add_bos = file.find_bool("tokenizer.ggml.add_bos_token");
   v.add_space_prefix = file.find_bool("tokenizer.ggml.add_space_prefix");

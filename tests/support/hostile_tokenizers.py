@@ -57,7 +57,14 @@ def suppressed(c):
         p32(ARRAY) + p32(I32) + p64(2**62)])
 
 
+def ends(c):
+    key = "tokenizer.ggml.eos_token_ids"
+    c.key("ends", key, [ints([n]) for n in (VOCAB, -5, 2**31 - 1, -2**31)] + [
+        ints([0, 1, VOCAB]), u32(1), string("1"), strings(["1"]), floats([1.0]), p32(ARRAY) + p32(I32) + p64(2**62)])
+
+
 def fine(c):
+    c.key("fine-ends", "tokenizer.ggml.eos_token_ids", [ints([]), ints([5, 3, 5])])
     c.add("fine-gemma4", None, gemma4)
     c.add("fine-gemma4-no-types", None, lambda f: (gemma4(f), f.drop("tokenizer.ggml.token_type")))
     c.add("fine-gemma4-marks", None, lambda f: (gemma4(f), f.set("tokenizer.ggml.merges", strings(
@@ -65,4 +72,4 @@ def fine(c):
     c.key("fine-suppressed", "tokenizer.ggml.suppress_tokens", [ints([]), ints([5, 3, 5]), ints(range(1, VOCAB))])
 
 
-GROUPS = (lines, suppressed, fine)
+GROUPS = (lines, suppressed, ends, fine)
