@@ -27,14 +27,14 @@ constexpr const char* kGpt2 =
   "| ?[^" SPACE LETTER "\\p{N}]+[\\r\\n]*|" SPACE "*[\\r\\n]+|" SPACE "+(?!" NOT_SPACE ")|" SPACE "+"
 
 // That of o200k (GPT-4o) cuts before a capital letter that follows a small one, and keeps contractions with
-// their word. Letters without case, and marks, are both.
+// their word. Letters without case, and marks, are both. Mistral's Tekken knows no contractions.
 #define CAPITAL "\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}"
 #define SMALL "\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}"
 #define CONTRACTION "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?"
-constexpr const char* kO200k =
-    "[^\\r\\n\\p{L}\\p{N}]?[" CAPITAL "]*[" SMALL "]+" CONTRACTION "|[^\\r\\n\\p{L}\\p{N}]?[" CAPITAL
-    "]+[" SMALL "]*" CONTRACTION "|\\p{N}{1,3}| ?[^" SPACE "\\p{L}\\p{N}]+[\\r\\n/]*|" SPACE
-    "*[\\r\\n]+|" SPACE "+(?!" NOT_SPACE ")|" SPACE "+";
+#define O200K(ENDING, DIGITS)                                                                              \
+  "[^\\r\\n\\p{L}\\p{N}]?[" CAPITAL "]*[" SMALL "]+" ENDING "|[^\\r\\n\\p{L}\\p{N}]?[" CAPITAL "]+[" SMALL \
+  "]*" ENDING "|" DIGITS "| ?[^" SPACE "\\p{L}\\p{N}]+[\\r\\n/]*|" SPACE "*[\\r\\n]+|" SPACE               \
+  "+(?!" NOT_SPACE ")|" SPACE "+"
 
 struct Known {
   const char* name;
@@ -72,7 +72,14 @@ const std::vector<Known>& known() {
        false,
        false,
        {"\\p{N}", kGpt2}},
-      {"gpt-4o", {"llama4", "kanana2", "talkie"}, false, false, {kO200k}},
+      {"gpt-4o", {"llama4", "kanana2", "talkie"}, false, false, {O200K(CONTRACTION, "\\p{N}{1,3}")}},
+      {"tekken", {}, true, true, {O200K("", "\\p{N}")}},
+      {"deepseek-coder",
+       {},
+       false,
+       false,
+       {"[\\r\\n]", SPACE "?\\p{L}+", SPACE "?\\p{P}+", "[\\x{800}-\\x{9fa5}\\x{ac00}-\\x{d7ff}]+",
+        "\\p{N}"}},
       {"falcon", {}, false, false, {"[\\p{P}$+<=>^~|`]+", kGpt2, "[0-9][0-9][0-9]"}},
       {"default", {}, false, false, {"[\\p{P}$+<=>^~|]+", kGpt2, "\\p{N}+", "[0-9][0-9][0-9]"}},
   };

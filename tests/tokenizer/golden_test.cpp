@@ -91,8 +91,8 @@ TEST_P(EveryPre, GivesTheIdsOfHuggingFacesTokenizers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, EveryPre,
-                         testing::Values("gpt-2", "llama-bpe", "dbrx", "qwen2", "qwen35", "gpt-4o", "smollm",
-                                         "falcon", "default"),
+                         testing::Values("gpt-2", "llama-bpe", "dbrx", "qwen2", "qwen35", "gpt-4o", "tekken",
+                                         "deepseek-coder", "smollm", "falcon", "default"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, '-');
@@ -101,8 +101,8 @@ INSTANTIATE_TEST_SUITE_P(Golden, EveryPre,
 
 TEST(Golden, ThePreTokenizersDiffer) {
   const json& ids = read("cases.json")["ids"];
-  constexpr const char* kAll[] = {"gpt-2",  "llama-bpe", "dbrx",   "qwen2",  "qwen35",
-                                  "gpt-4o", "smollm",    "falcon", "default"};
+  constexpr const char* kAll[] = {"gpt-2",  "llama-bpe",      "dbrx",   "qwen2",  "qwen35", "gpt-4o",
+                                  "tekken", "deepseek-coder", "smollm", "falcon", "default"};
   for (const char* a : kAll) {
     for (const char* b : kAll) {
       EXPECT_EQ(ids[a] == ids[b], a == std::string_view(b)) << a << " " << b;

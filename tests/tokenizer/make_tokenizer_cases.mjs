@@ -210,6 +210,8 @@ const PRE = {
   'dbrx': sequence(split(LLAMA3), byteLevel(false)),
   'qwen35': sequence(split(LLAMA3.replace('{1,3}', '').replace('?\\p{L}+', '?[\\p{L}\\p{M}]+').replace('[^\\s\\p{L}\\p{N}]', '[^\\s\\p{L}\\p{M}\\p{N}]')), byteLevel(false)),
   'gpt-4o': sequence(split(O200K), byteLevel(false)),
+  'tekken': sequence(split(O200K.replaceAll(SHORT, '').replace('{1,3}', '')), byteLevel(false)),
+  'deepseek-coder': sequence(...['[\\r\\n]', '\\s?\\p{L}+', '\\s?\\p{P}+', '[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+'].map(split), {type: 'Digits', individual_digits: true}, byteLevel(false)),
   'smollm': sequence({type: 'Digits', individual_digits: true}, byteLevel(true)),
   'falcon': sequence(split('[\\p{P}$+<=>^~|`]+'), split(GPT2), split('[0-9][0-9][0-9]'), byteLevel(false)),
   'default': sequence(split('[\\p{P}$+<=>^~|]+'), split(GPT2), split('\\p{N}+'), split('[0-9][0-9][0-9]'), byteLevel(false)),
@@ -219,7 +221,7 @@ function hugging(pre) {
   return Tokenizer.fromString(JSON.stringify({
     version: '1.0', truncation: null, padding: null, added_tokens: [], normalizer: null, pre_tokenizer: PRE[pre], post_processor: null, decoder: null,
     model: {type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: null, end_of_word_suffix: null, fuse_unk: false, byte_fallback: false,
-      ignore_merges: pre === 'llama-bpe', vocab: Object.fromEntries(bpeTokens.map((token, id) => [token, id])), merges: bpeMerges.map((pair) => pair.join(' '))},
+      ignore_merges: pre === 'llama-bpe' || pre === 'tekken', vocab: Object.fromEntries(bpeTokens.map((token, id) => [token, id])), merges: bpeMerges.map((pair) => pair.join(' '))},
   }));
 }
 

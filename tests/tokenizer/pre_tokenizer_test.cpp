@@ -47,6 +47,19 @@ TEST(PreTokenizer, O200kCutsBeforeCapitalsAndKeepsContractions) {
   EXPECT_THAT(cut("llama4", "a//\n\nb"), ElementsAre("a", "//\n\n", "b"));
 }
 
+TEST(PreTokenizer, TekkenIsO200kWithoutContractionsAndWithSingleDigits) {
+  EXPECT_THAT(cut("tekken", "camelCase HTMLPage it's IT'S 123"),
+              ElementsAre("camel", "Case", " HTMLPage", " it", "'s", " IT", "'S", " ", "1", "2", "3"));
+  EXPECT_THAT(cut("tekken", "a//\n\nb  c"), ElementsAre("a", "//\n\n", "b", " ", " c"));
+}
+
+TEST(PreTokenizer, DeepseekCoderCutsLineEndsThenLettersThenPunctuation) {
+  EXPECT_THAT(cut("deepseek-coder", "a b\n\n  c"), ElementsAre("a", " b", "\n", "\n", " ", " c"));
+  EXPECT_THAT(cut("deepseek-coder", "it's x += 12;"),
+              ElementsAre("it", "'", "s", " x", " += ", "1", "2", ";"));
+  EXPECT_THAT(cut("deepseek-coder", "x 漢字!?"), ElementsAre("x", " ", "漢字", "!?"));
+}
+
 TEST(PreTokenizer, SmollmCutsEachDigitFirst) {
   EXPECT_THAT(cut("smollm", "it's 123 x"), ElementsAre("it", "'s", " ", "1", "2", "3", " x"));
 }
@@ -78,7 +91,8 @@ TEST(PreTokenizer, BytesThatAreNotUtf8StandAlone) {
 }
 
 TEST(PreTokenizer, LongRunsAreOnePiece) {
-  for (const char* name : {"llama-bpe", "qwen2", "gpt-4o", "gpt-2", "smollm", "falcon", "default"}) {
+  for (const char* name :
+       {"llama-bpe", "qwen2", "gpt-4o", "tekken", "gpt-2", "smollm", "falcon", "default"}) {
     for (const char* unit : {"a", "é", " ", "!", "\n"}) {
       std::string text;
       for (int i = 0; i < 1000000; ++i) text += unit;
@@ -102,7 +116,9 @@ TEST(PreTokenizer, NamesAndAliases) {
   EXPECT_EQ(PreTokenizer("starcoder").name(), "smollm");
   EXPECT_FALSE(PreTokenizer("qwen2").add_bos());
   EXPECT_FALSE(PreTokenizer("qwen2").ignore_merges());
-  EXPECT_FALSE(PreTokenizer::knows("tekken"));
+  EXPECT_TRUE(PreTokenizer("tekken").ignore_merges());
+  EXPECT_TRUE(PreTokenizer("tekken").add_bos());
+  EXPECT_FALSE(PreTokenizer::knows("nobody's"));
   EXPECT_FALSE(PreTokenizer::knows(""));
 }
 
