@@ -21,6 +21,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr const char* kWrites = R"({"writes":true})";
 constexpr int kCareful = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;  // whatever has the name
 
 [[noreturn]] void refuse(const std::string& file, const char* why) {
@@ -60,20 +61,29 @@ Journal::Owned::~Owned() {
 }
 
 Journal::Journal(const std::string& path, const std::string& job, size_t n_rows, size_t row_floats,
-                 const IsRecord& is_record)
+                 const IsRecord& is_record, bool writes)
     : path_(path), n_rows_(n_rows), row_bytes_(row_floats * sizeof(float)) {
   const bool goes_on = is_there(path, job);
   const int how = O_RDWR | O_CREAT | (goes_on ? 0 : O_EXCL);
   lines_.fd = open_file(lines_of(path), how | O_APPEND);
-  if (!goes_on) put(lines_.fd, job + "\n", -1);
+  if (!goes_on) put(lines_.fd, fmt::format("{}\n{}{}", job, writes ? kWrites : "", writes ? "\n" : ""), -1);
   values_.fd = open_file(path, how);
   if (!goes_on) return;
   read_lines(job, is_record);
   if (ftruncate(lines_.fd, lines_end_) != 0) fail();
+  if (writes) note_writes();
 }
 
 bool Journal::is_there(const std::string& path, const std::string& job) {
   return n_begun(path, job) == job.size() + 1;
+}
+
+bool Journal::writes(const std::string& path, const std::string& job) {
+  if (!is_there(path, job)) return false;
+  std::ifstream in(lines_of(path));
+  for (std::string line; std::getline(in, line);)
+    if (line == kWrites && !in.eof()) return true;
+  return false;
 }
 
 void Journal::make_room(const std::string& path, const std::string& job, bool overwrite) {
@@ -94,6 +104,8 @@ void Journal::add(size_t row, const std::vector<float>& values, const ordered_js
   put(lines_.fd, line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n", -1);
   done_[row] = record;
 }
+
+void Journal::note_writes() { put(lines_.fd, fmt::format("{}\n", kWrites), -1); }
 
 std::vector<float> Journal::values(size_t row, size_t begin, size_t n) const {
   std::vector<float> values(n);
@@ -122,8 +134,8 @@ void Journal::put(int fd, std::string_view bytes, off_t at) const {
   }
 }
 
-// Reads lines up to one that is no record of a row, as it was being written when the program ended, or whose
-// values did not get to the disk.
+// Reads lines up to one that is neither a record of a row nor kWrites, as it was being written when the
+// program ended, or whose values did not get to the disk.
 void Journal::read_lines(const std::string& job, const IsRecord& is_record) {
   struct stat about {};
   if (fstat(values_.fd, &about) != 0) fail();
@@ -133,6 +145,7 @@ void Journal::read_lines(const std::string& job, const IsRecord& is_record) {
   std::getline(in, line);  // the job
   for (lines_end_ = std::ssize(job) + 1; std::getline(in, line) && !in.eof() && is_json(line);
        lines_end_ = in.tellg()) {
+    if (line == kWrites) continue;
     const ordered_json row = read_ordered_json(line);
     if (!row.is_object() || !row.contains("row") || !row["row"].is_number_unsigned()) break;
     const auto index = row["row"].get<size_t>();

@@ -62,9 +62,11 @@ void refuse_doubles(const ProbeJob& job) {
 }
 
 void refuse_outputs_there(const std::vector<Target>& outputs) {
-  for (const Target& output : outputs)
-    for (const char* ending : {".npy", "_metadata.json", "_correctness.json"})
+  for (const Target& output : outputs) {
+    refuse_existing(output.path, false);
+    for (const char* ending : {"_metadata.json", "_correctness.json"})
       refuse_existing(beside(output.path, ending), false);
+  }
 }
 
 // Whether this has what TemplateProbe says of a stimulus.
@@ -85,7 +87,7 @@ bool is_record(const ordered_json& record) {
 }
 
 // The probe of one template: check, compute, write and forget are called in this order. What a probe that was
-// stopped has written of its results may be written again.
+// stopped while it wrote its results has written of them may be written again.
 class TemplateProbe {
  public:
   TemplateProbe(const ProbedModel& model, const ProbeJob& job, const std::string& name)
@@ -110,10 +112,10 @@ class TemplateProbe {
   }
 
   void check() {
-    const bool goes_on = Journal::is_there(part_path(), job_text());
-    may_overwrite_ = job_.overwrite || goes_on;
+    may_overwrite_ = job_.overwrite || Journal::writes(part_path(), job_text());
     if (!may_overwrite_) refuse_outputs_there(outputs_of(job_, name_));
-    if (!goes_on) Journal::make_room(part_path(), job_text(), job_.overwrite);
+    if (!Journal::is_there(part_path(), job_text()))
+      Journal::make_room(part_path(), job_text(), job_.overwrite);
   }
 
   void compute(const std::function<void(const std::string&, bool)>& tell) {
@@ -128,7 +130,7 @@ class TemplateProbe {
     keeper.read(*session, rows_[order[0]].prompt.ids, false);  // which tells how wide rows are
     a_position_ = shape_.n_layers * keeper.width();
     journal_ = std::make_unique<Journal>(part_path(), job_text(), rows_.size(),
-                                         a_position_ * job_.positions.size(), is_record);
+                                         a_position_ * job_.positions.size(), is_record, may_overwrite_);
     const size_t before = journal_->done().size();
     for (const size_t i : order) {
       if (journal_->done().contains(i)) continue;
@@ -149,7 +151,11 @@ class TemplateProbe {
     }
   }
 
-  void write() const {
+  void write() {
+    if (!may_overwrite_) {
+      refuse_outputs_there(outputs_of(job_, name_));  // something may have come while values were computed
+      journal_->note_writes();
+    }
     for (const Target& output : outputs_of(job_, name_)) write(output, a_position_);
   }
   void forget() { journal_->remove(); }
@@ -340,7 +346,7 @@ void run_probe(const ProbedModel& model, const ProbeJob& job,
   for (const std::string& name : job.templates) probes.emplace_back(model, job, name);
   for (TemplateProbe& probe : probes) probe.check();
   for (TemplateProbe& probe : probes) probe.compute(tell);
-  for (const TemplateProbe& probe : probes) probe.write();
+  for (TemplateProbe& probe : probes) probe.write();
   for (TemplateProbe& probe : probes) probe.forget();
 }
 

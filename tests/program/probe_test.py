@@ -190,6 +190,11 @@ class ProbeTest(ProgramCase):
         os.rmdir(there(name + ".npy"))
         return line
 
+    def journal_lines(self, name):
+        self.write_journal(name)
+        with open(there(name + "_a.part.jsonl")) as file:
+            return file.read().splitlines(keepends=True)
+
     def test_a_journal_is_gone_on_with_up_to_a_line_that_is_none(self):
         line = self.write_journal("odd")
         journal = there("odd_a.part.jsonl")
@@ -198,21 +203,22 @@ class ProbeTest(ProgramCase):
         values = contents("odd_a.part")
         self.probe(*line)
         wanted = load("odd.npy"), sidecar("odd_correctness.json")
-        row = json.loads(whole[1])
+        job, writes, *rows = whole
+        row = json.loads(rows[0])
         odd = ['{"x":1}', "[]", "5", "null", "[" * 1000, '{"row":"0","record":{}}', '{"row":-1,"record":{}}', '{"row":1e9,"record":{}}',
                *(json.dumps({**row, **change}) for change in ({"record": None}, {"record": {}}, {"row": 10 ** 9}, {"row": len(wanted[0])},
                                                               {"record": {**row["record"], "generated_ids": ["x"]}}))]
         for text in odd:
             with self.subTest(line=text[:100]):
                 with open(journal, "w") as file:
-                    file.writelines([*whole[:2], text + "\n", *whole[3:]])
+                    file.writelines([job, writes, rows[0], text + "\n", *rows[2:]])
                 with open(there("odd_a.part"), "wb") as file:
                     file.write(values + bytes(len(values)))
                 self.probe(*line)
                 np.testing.assert_array_equal(load("odd.npy"), wanted[0])
                 self.assertEqual(sidecar("odd_correctness.json"), wanted[1])
         with open(journal, "w") as file:  # the program ended while it wrote the first line
-            file.write(whole[0][:20])
+            file.write(job[:20])
         self.probe(*line, "--force")
         self.assertEqual([name for name in os.listdir(FOLDER) if name.startswith("odd_a.part")], [])
 
@@ -238,6 +244,31 @@ class ProbeTest(ProgramCase):
         self.probe(*line, "--limit", "1", "--force")
         self.assertEqual(len(load("mine.npy")), 1)
         self.assertEqual([name for name in os.listdir(FOLDER) if name.startswith("mine_a.part")], [])
+
+    def test_a_journal_is_no_leave_to_overwrite_what_somebody_else_wrote(self):
+        line = ("--stimuli", "s.json", "--template", "a", "--generate", "1", "--out", "res")
+        with open(there("res"), "w") as file:
+            file.write("notes")
+        for _ in range(2):
+            self.assertIn("res: is there already", self.probe(*line, code=1))
+            self.assertEqual(contents("res"), b"notes")
+        os.remove(there("res"))
+        # A probe that was stopped while it computed, and then another one of the same output.
+        line = ("--stimuli", "s.json", "--template", "a", "--generate", "1", "--out", "x.npy")
+        job, writes, *rows = self.journal_lines("x")
+        self.assertEqual(json.loads(writes), {"writes": True})
+        with open(there("x_a.part.jsonl"), "w") as file:
+            file.writelines([job, *rows[:3]])
+        self.probe(*["b" if word == "a" else word for word in line])
+        others = contents("x.npy"), contents("x_metadata.json")
+        for _ in range(2):
+            self.assertIn("x.npy: is there already", self.probe(*line, code=1))
+            self.assertEqual((contents("x.npy"), contents("x_metadata.json")), others)
+        with open(there("x_a.part.jsonl"), "a") as file:  # what a probe that is stopped while it writes has noted
+            file.writelines([writes, *rows[3:]])
+        self.probe(*line)
+        self.assertEqual(sidecar("x_metadata.json")["probe_template"], "a")
+        self.assertEqual([name for name in os.listdir(FOLDER) if ".part" in name], [])
 
     def test_what_stimuli_lack_is_named(self):
         self.assertIn("there is no template 'c'; it has a, b",
