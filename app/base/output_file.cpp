@@ -76,14 +76,19 @@ bool is_of_the_system(const std::string& target) {
 }
 
 // Opens a pipe or a terminal, in which nothing can be overwritten. -1: `target` is neither, or a link that
-// somebody may have put there.
+// somebody may have put there. A link of the system that leads to something else is refused: a new file must
+// not take its place.
 int open_stream(const std::string& path, const std::string& target) {
   const auto is_stream = [](const struct stat& about) {
     return S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode);
   };
   struct stat about {};
   if (lstat(target.c_str(), &about) != 0 || (S_ISLNK(about.st_mode) && !is_of_the_system(target))) return -1;
-  if (stat(target.c_str(), &about) != 0 || !is_stream(about)) return -1;
+  const bool is_link = S_ISLNK(about.st_mode);
+  const bool leads = stat(target.c_str(), &about) == 0;
+  if (is_link && leads && S_ISREG(about.st_mode)) refuse(path, "leads to a file here; name that file");
+  if (is_link && !(leads && is_stream(about))) refuse(path, "is no regular file");
+  if (!leads || !is_stream(about)) return -1;
   // A pipe that nobody reads is refused instead of waited for.
   const int fd = open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0 && errno == ENXIO) refuse(path, "is a pipe that nobody reads");

@@ -95,6 +95,17 @@ class Writing(unittest.TestCase):
         self.assertIn(b"Hello!", waiting.communicate(timeout=60)[0])
         self.assertIn("Hello!", run("export", "1", "--out", "/dev/stdout")[1])
 
+    def test_a_link_of_the_system_that_leads_to_a_file_is_not_replaced(self):
+        run(MODEL, "--device", "cpu", "-n", "2", "-p", "Hello!")
+        link = "/proc/self/fd/1"  # what /dev/stdout leads to
+        for force in ((), ("--force",)):
+            with open(os.path.join(WORK, "theirs"), "w") as file:
+                done = subprocess.run([PROGRAM, "export", "1", "-o", link, *force], stdin=subprocess.DEVNULL, stdout=file, cwd=WORK,
+                                      stderr=subprocess.PIPE, timeout=120, env=dict(os.environ, XDG_DATA_HOME=FOLDER + "/DATA"))
+            self.assertEqual((done.returncode, done.stderr.decode()),
+                             (1, f"bitnet-chat: {link}: leads to a file here; name that file\n"))
+            self.assertEqual(read("theirs"), "")
+
     def test_a_script_writes_only_below_its_folder(self):
         outside = os.path.join(FOLDER, "outside")
         os.symlink(FOLDER, WORK + "/up")

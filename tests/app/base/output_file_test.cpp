@@ -1,5 +1,6 @@
 #include "app/base/output_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -107,6 +108,18 @@ TEST_F(OutputFileTest, NoLinkIsFollowed) {
   write_file("link", "new", {.overwrite = true});
   EXPECT_EQ(read("target"), "old");
   EXPECT_FALSE(fs::is_symlink("link"));
+}
+
+TEST_F(OutputFileTest, ALinkOfTheSystemIsNotReplaced) {
+  put("a", "old");
+  const int fd = open("a", O_WRONLY | O_APPEND);
+  ASSERT_GE(fd, 0);
+  for (const bool overwrite : {false, true})
+    EXPECT_THAT(refusal("/proc/self/fd/" + std::to_string(fd), {.overwrite = overwrite}),
+                HasSubstr("name that file"));
+  close(fd);
+  EXPECT_EQ(read("a"), "old");
+  EXPECT_THAT(refusal("/proc/self/cwd", {.overwrite = true}), HasSubstr("is no regular file"));
 }
 
 TEST_F(OutputFileTest, AFolderAPipeNobodyReadsAndNoNameAreRefused) {
