@@ -120,9 +120,9 @@ void refuse(const Database& db, const std::string& why) {
   throw Error(ErrorKind::database, fmt::format("database {}: {}", printable(db.path()), why));
 }
 
-void check_identity(Database& db, int64_t version) {
+void check_identity(Database& db, int64_t version, bool has_no_schema) {
   const int64_t id = db.pragma("application_id");
-  const bool empty = version == 0 && id == 0 && db.pragma("schema_version") == 0;
+  const bool empty = version == 0 && id == 0 && has_no_schema;
   if (!empty && id != kApplicationId) {
     refuse(db, "is not a bitnet-chat database; name another with --db FILE");
   }
@@ -197,14 +197,18 @@ void check_schema(Database& db) {
 }
 
 // Writes the backup under another name until it is whole: what a killed or failed migration leaves behind
-// must neither be taken for a backup nor stand in the way of the next one.
-void back_up(Database& db, int64_t version) {
+// must neither be taken for a backup nor stand in the way of the next one. Requires: `db` is in a transaction
+// that keeps others from writing, so that no other process makes this backup; since VACUUM is for a
+// connection that is in none, another one reads.
+void back_up(const Database& db, int64_t version) {
   const std::string copy = backup_path(db.path(), version);
   const std::string unfinished = copy + ".unfinished";
   std::error_code ignored;
   std::filesystem::remove(unfinished, ignored);
   std::filesystem::remove(unfinished + "-journal", ignored);
-  Statement vacuum(db, "VACUUM INTO ?");
+  Database reader(db.path());
+  reader.defend();
+  Statement vacuum(reader, "VACUUM INTO ?");
   vacuum << std::string_view(unfinished.starts_with('/') ? unfinished : "./" + unfinished);  // no URI
   vacuum.run();
   std::error_code failed;
@@ -217,8 +221,10 @@ void back_up(Database& db, int64_t version) {
 // The version of a database of ours whose schema is as this program makes it.
 int64_t checked_version(Database& db) {
   db.defend();
+  // In this order, because another process may make the tables meanwhile.
+  const bool has_no_schema = db.pragma("schema_version") == 0;
   const int64_t version = db.pragma("user_version");
-  check_identity(db, version);
+  check_identity(db, version, has_no_schema);
   check_schema(db);
   return version;
 }
@@ -239,19 +245,16 @@ void check_schema_to_read(Database& db) {
 }
 
 void prepare_schema(Database& db) {
-  int64_t version = checked_version(db);
-  if (version > 0 && version < kSchemaVersion) back_up(db, version);
-  while (version < kSchemaVersion) {
-    db.transaction([&] {
-      // Another process may have migrated it before we had the lock.
-      version = db.pragma("user_version");
-      if (version >= kSchemaVersion) return;
-      db.execute(kMigrations[version]);
-      db.execute(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
-      db.execute(fmt::format("PRAGMA user_version = {}", version + 1).c_str());
-      ++version;
-    });
-  }
+  if (checked_version(db) >= kSchemaVersion) return;
+  db.transaction([&] {
+    // Another process may have migrated it before we had the lock.
+    const int64_t version = db.pragma("user_version");
+    if (version >= kSchemaVersion) return;
+    if (version > 0) back_up(db, version);
+    for (int64_t i = version; i < kSchemaVersion; ++i) db.execute(kMigrations[i]);
+    db.execute(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
+    db.execute(fmt::format("PRAGMA user_version = {}", kSchemaVersion).c_str());
+  });
 }
 
 }  // namespace bitnet

@@ -13,10 +13,10 @@ class Database;
 constexpr int kSchemaVersion = 6;
 constexpr int kApplicationId = 0x42436874;  // "BCht"
 
-// Makes or migrates the tables. Before a migration, a copy of the older database is written beside it. Each
-// migration is one transaction that also raises user_version. Throws Error(database) for a newer or a foreign
-// database, and for one whose tables, indexes, views or triggers are not those that this program makes,
-// beside tables of other names.
+// Makes or migrates the tables, in one transaction that also raises user_version. Before a migration, a copy
+// of the older database is written beside it. Throws Error(database) for a newer or a foreign database, and
+// for one whose tables, indexes, views or triggers are not those that this program makes, beside tables of
+// other names.
 void prepare_schema(Database& db);
 
 // The same for a database that nobody may write: throws for an older one, too.

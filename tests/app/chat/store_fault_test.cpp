@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <vector>
 
 #include "app/store/sqlite_db.h"
 #include "engine/error.h"
@@ -250,6 +251,48 @@ TEST_F(StoreFault, TwoProcessesWriteOneDatabase) {
     EXPECT_EQ(branch.back().text, "answer to " + row->system);
   }
   check_kept(file(), {}, "two processes");
+}
+
+// Several programs that begin at once each saw a database that the others were making, took it for an older
+// one, and made its backup under one name.
+TEST_F(StoreFault, ManyProcessesMakeOrMigrateOneDatabase) {
+  const auto open_in_processes = [&] {
+    int start[2];
+    ASSERT_EQ(pipe(start), 0);
+    std::vector<pid_t> children;
+    for (int i = 0; i < 8; ++i) {
+      children.push_back(fork());
+      if (children.back() != 0) continue;
+      char byte = 0;
+      close(start[1]);
+      if (read(start[0], &byte, 1) != 0) _exit(2);  // until all are there
+      try {
+        Store::open(file())->add_conversation("theirs");
+      } catch (const Error& error) {
+        std::cerr << error.what() << "\n";
+        _exit(1);
+      }
+      _exit(0);
+    }
+    close(start[0]);
+    close(start[1]);
+    for (const pid_t child : children) {
+      int status = 0;
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0);
+    }
+  };
+  for (int round = 0; round < 5; ++round) {
+    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file() + suffix);
+    open_in_processes();
+    EXPECT_EQ(Store::open(file())->conversations(99, true).size(), 8U);
+    EXPECT_FALSE(fs::exists(file() + ".v1-backup"));
+  }
+  Database(file()).execute("ALTER TABLE conversation DROP COLUMN once; PRAGMA user_version = 5");
+  open_in_processes();
+  EXPECT_EQ(Store::open(file())->conversations(99, true).size(), 16U);
+  EXPECT_EQ(Database(file() + ".v5-backup").pragma("user_version"), 5);
+  EXPECT_FALSE(fs::exists(file() + ".v5-backup.unfinished"));
 }
 
 // What the person said and how an answer ended survive a power cut. A batch in between survives only a crash
