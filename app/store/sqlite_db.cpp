@@ -199,6 +199,9 @@ int64_t Database::pragma(const char* name) {
 void Database::transaction(const std::function<void()>& work) {
   execute("BEGIN IMMEDIATE");
   try {
+    // Another program may have written the file anew while this one waited: SQLite notices when it reads, but
+    // not before it looks for the tables that a foreign key names, which it then does not find.
+    execute("SELECT 1 FROM sqlite_schema LIMIT 1");
     work();
     execute("COMMIT");
   } catch (...) {

@@ -70,6 +70,20 @@ TEST_F(StoreTest, NoWordOfAPurgedConversationIsLeftInAnyFile) {
   Database(file()).execute("INSERT INTO message_fts(message_fts, rank) VALUES ('integrity-check', 1)");
 }
 
+// SQLite finds no table that a key names if the file was written anew since this connection read it.
+TEST_F(StoreTest, AfterAnotherProgramHasScrubbedAConversationIsPurgedAllTheSame) {
+  std::vector<int64_t> conversations;
+  for (int i = 0; i < 2; ++i) conversations.push_back(secret_conversation(*Store::open(file())));
+  const auto one = Store::open(file());
+  EXPECT_EQ(one->conversations(9).size(), 2U);
+  const auto other = Store::open(file());
+  EXPECT_TRUE(other->purge(conversations[1]));
+  EXPECT_EQ(other->scrub(), "");
+  EXPECT_TRUE(one->purge(conversations[0]));
+  EXPECT_EQ(one->scrub(), "");
+  EXPECT_THAT(files_with_secrets(folder_), ElementsAre());
+}
+
 // If the program ended after it had removed the rows and before it had removed the words, the end of the next
 // chat finishes that.
 TEST_F(StoreTest, APurgeThatWasCutShortIsFinishedLater) {
