@@ -54,13 +54,20 @@ void EventLoop::watch(int fd, std::function<void()> ready) { watched_[fd] = std:
 void EventLoop::unwatch(int fd) { watched_.erase(fd); }
 
 void EventLoop::on_signal(int signal, std::function<void()> received) {
-  signals_[signal] = std::move(received);
-  if (former_.contains(signal)) return;
+  if (former_.contains(signal)) {
+    signals_[signal] = std::move(received);
+    return;
+  }
   struct sigaction action = {};
   action.sa_handler = note_signal;
   sigemptyset(&action.sa_mask);
   auto former = std::make_unique<struct sigaction>();
   if (sigaction(signal, &action, former.get()) != 0) throw std::runtime_error("sigaction refused a signal");
+  if (signal == SIGHUP && former->sa_handler == SIG_IGN) {
+    sigaction(signal, former.get(), nullptr);
+    return;
+  }
+  signals_[signal] = std::move(received);
   former_[signal] = former.release();
 }
 

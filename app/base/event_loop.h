@@ -26,7 +26,8 @@ class EventLoop {
   void watch(int fd, std::function<void()> ready);
   void unwatch(int fd);
 
-  // `received` is called from run_once, never inside a signal handler. Several arrivals may cause one call.
+  // `received` is called from run_once, never inside a signal handler. Several arrivals may cause one call. A
+  // SIGHUP that is ignored, as nohup has it, stays so.
   void on_signal(int signal, std::function<void()> received);
   void default_signal(int signal);  // gives a signal its former handler back
 

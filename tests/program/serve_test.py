@@ -436,6 +436,18 @@ class Serve(ProgramCase):
         for words in hostile_file.ODD:
             self.assertIn(words, log)
 
+    def test_a_hang_up_ends_it_unless_that_is_ignored(self):
+        server = self.server()
+        self.assertEqual(server.end(signal.SIGHUP), 129)
+        ignored = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup has it
+        try:
+            server = self.server()
+        finally:
+            signal.signal(signal.SIGHUP, ignored)
+        server.process.send_signal(signal.SIGHUP)
+        self.assertEqual(server.ask("/v1/models")[0], 200)
+        self.assertEqual(server.end(signal.SIGTERM), 143)
+
     def test_a_conversation_goes_on_where_it_was(self):
         """Keys and values of a conversation stay, whatever others ask in between, and the answers are the same without them."""
         reused = {}

@@ -41,6 +41,20 @@ TEST(EventLoop, DeliversSignalsOutsideTheHandler) {
   EXPECT_EQ(count, 1);
 }
 
+TEST(EventLoop, AHangUpThatIsIgnoredStaysSo) {
+  const auto former = std::signal(SIGHUP, SIG_IGN);
+  {
+    EventLoop loop;
+    int count = 0;
+    loop.on_signal(SIGHUP, [&] { ++count; });
+    raise(SIGHUP);
+    loop.run_once(milliseconds(0));
+    EXPECT_EQ(count, 0);
+    loop.default_signal(SIGHUP);
+  }
+  EXPECT_EQ(std::signal(SIGHUP, former), SIG_IGN);
+}
+
 TEST(EventLoop, TimersFireOnceAndCanBeCancelled) {
   EventLoop loop;
   int fired = 0;
