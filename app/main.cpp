@@ -467,13 +467,9 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is treated as a full disk
   bitnet::Output out(STDOUT_FILENO);
-  bitnet::Output err(STDERR_FILENO);
+  bitnet::Output err(STDERR_FILENO, bitnet::Output::OnFailure::drop);
   const auto report = [&err](const char* what) {
-    try {
-      err.write(bitnet::make_safe(fmt::format("bitnet-chat: {}\n", what)));
-    } catch (const bitnet::Error&) {
-      // Where nobody can be told, the exit code says it.
-    }
+    err.write(bitnet::make_safe(fmt::format("bitnet-chat: {}\n", what)));
   };
   try {
     return bitnet::run(bitnet::parse_options(argc, argv, bitnet::default_config_path()), out, err);

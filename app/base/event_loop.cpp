@@ -20,6 +20,8 @@ constexpr int kSignals = 65;
 std::atomic<bool> arrived[kSignals];
 std::atomic<int> wake_fd{-1};
 
+std::atomic<bool> ending{false};  // EventLoop::note_end was called
+
 extern "C" void note_signal(int signal) {
   arrived[signal].store(true);
   const int fd = wake_fd.load();
@@ -33,6 +35,8 @@ extern "C" void note_signal(int signal) {
 
 }  // namespace
 
+bool is_to_end() { return ending || arrived[SIGINT] || arrived[SIGTERM] || arrived[SIGHUP]; }
+
 EventLoop::EventLoop() {
   int ends[2];
   if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
@@ -45,6 +49,7 @@ EventLoop::EventLoop() {
 
 EventLoop::~EventLoop() {
   while (!former_.empty()) default_signal(former_.begin()->first);
+  ending = false;
   wake_fd.store(-1);
   close(wake_read_);
   close(wake_write_);
@@ -70,6 +75,8 @@ void EventLoop::on_signal(int signal, std::function<void()> received) {
   signals_[signal] = std::move(received);
   former_[signal] = former.release();
 }
+
+void EventLoop::note_end() { ending = true; }
 
 void EventLoop::default_signal(int signal) {
   const auto found = former_.find(signal);

@@ -1,7 +1,7 @@
 // The one place where the program waits: for file descriptors, signals and timers, with poll(2).
 //
 // Thread rule: a loop belongs to one thread. Only one loop may exist in a process at a time, because it owns
-// the signal handlers.
+// the signal handlers. is_to_end is for any thread.
 #pragma once
 
 #include <chrono>
@@ -11,6 +11,10 @@
 #include <vector>
 
 namespace bitnet {
+
+// Whether the program was told to end: note_end was called, or SIGINT, SIGTERM or SIGHUP has come and the
+// call for it was not made yet. Who waits for others outside of the loop asks this now and then.
+bool is_to_end();
 
 class EventLoop {
  public:
@@ -30,6 +34,7 @@ class EventLoop {
   // SIGHUP that is ignored, as nohup has it, stays so.
   void on_signal(int signal, std::function<void()> received);
   void default_signal(int signal);  // gives a signal its former handler back
+  void note_end();                  // is_to_end from here on, as long as the loop is there
 
   // `due` is called once, at or after `when`. Returns an id for cancel_timer.
   uint64_t call_at(Clock::time_point when, std::function<void()> due);

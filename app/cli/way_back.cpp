@@ -24,12 +24,6 @@ std::string way_back(const Options& options, int64_t conversation, Store& store)
   }
 }
 
-void tell_way_back(const std::string& text, Output& err) {
-  try {
-    err.write(make_safe(text));
-  } catch (const Error&) {
-    // The terminal went away, so nobody is there to read it.
-  }
-}
+void tell_way_back(const std::string& text, Output& err) { err.write(make_safe(text)); }
 
 }  // namespace bitnet

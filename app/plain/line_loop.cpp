@@ -36,6 +36,7 @@ class Watch {
     if (hooks_.output_closed() && !ended_) {
       ended_ = true;
       chat_.interrupt_at_end();
+      loop_.run_once(milliseconds(0));  // it may be closed because a signal has come
     }
     return !ended_ && !chat_.quit_requested();
   }
@@ -53,6 +54,7 @@ class Watch {
     if (signal == SIGINT && on_interrupt && on_interrupt()) return;
     signal_ = signal;
     ended_ = true;
+    loop_.note_end();
     chat_.interrupt_at_end();
   }
 

@@ -34,11 +34,8 @@ class RequestLog {
   }
   void write(const std::string& line) {
     const std::lock_guard lock(mutex_);
-    try {
-      err_.write(make_safe(fmt::format("{}  {}", local_time(now_milliseconds()), line)));
-    } catch (const Error&) {
-      // Where the log cannot be written, clients are served all the same.
-    }
+    // Clients are served also where nobody reads the log.
+    if (err_.takes_more()) err_.write(make_safe(fmt::format("{}  {}", local_time(now_milliseconds()), line)));
   }
 
  private:

@@ -137,6 +137,18 @@ class Asking(unittest.TestCase):
                 done = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=full, env=environment(), cwd=FOLDER)
             self.assertEqual(done.returncode, code, arguments)
 
+    def test_the_answer_is_there_where_nothing_else_can_be_said(self):
+        def ask(path, **variables):
+            with open(path, "w") as errors:
+                done = subprocess.run([PROGRAM, *ASK, "-p", "Hello!"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
+                                      env=environment() | variables, cwd=FOLDER, timeout=120)
+            return done.returncode, done.stdout.decode()
+        told = ask(FOLDER + "/errors", XDG_DATA_HOME="/proc/x")
+        with open(FOLDER + "/errors") as errors:
+            self.assertIn("Nothing is saved", errors.read())
+        self.assertRegex(told[1], r"\w")
+        self.assertEqual(ask("/dev/full", XDG_DATA_HOME="/proc/x"), told)
+
     def test_json_lines_end_with_an_exit_whatever_is_wrong(self):
         question = ("-p", "Hello!")
         for wrong in ((*question, "--persona", "nope"), (*question, "--system", "@nofile"), ("--script", "nofile"),

@@ -3,6 +3,7 @@
 
 usage: keeping_test.py BITNET-CHAT TALKING-MODEL ENDLESS-MODEL FOLDER    (see program_case.py)
 """
+import fcntl
 import json
 import os
 import re
@@ -10,7 +11,10 @@ import resource
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
+import termios
+import time
 
 from program_case import (DATABASE, ENDLESS, FOLDER, PROGRAM, TALKING, ProgramCase, environment, main, read_tokens, run,
                           start)
@@ -426,6 +430,21 @@ class Keeping(ProgramCase):
                 finish, tokens = db.execute("SELECT finish, answer_tokens FROM turn WHERE id = ?", (number,)).fetchone()
             self.assertEqual(finish, "interrupted")
             self.assertGreaterEqual(tokens, 3)
+
+    def test_signals_end_what_nobody_reads(self):
+        for number, (name, code) in enumerate([("SIGINT", 130), ("SIGTERM", 143)], start=1):
+            process = start(ENDLESS, "-p", "go on", "--output", "jsonl", "--temp", "0")
+            in_pipe, same = 0, 0
+            while in_pipe == 0 or same < 50:  # until it writes no more
+                self.assertIsNone(process.poll())
+                time.sleep(0.02)
+                before, in_pipe = in_pipe, struct.unpack("i", fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)))[0]
+                same = same + 1 if in_pipe == before else 0
+            process.send_signal(getattr(signal, name))
+            self.assertEqual(process.wait(timeout=60), code)
+            process.communicate()
+            with sqlite3.connect(DATABASE) as db:
+                self.assertEqual(db.execute("SELECT finish FROM turn WHERE id = ?", (number,)).fetchone()[0], "interrupted")
 
     def test_a_killed_program_loses_no_turn(self):
         for number in range(1, 6):

@@ -436,6 +436,19 @@ class Serve(ProgramCase):
         for words in hostile_file.ODD:
             self.assertIn(words, log)
 
+    def test_a_log_that_nobody_reads_holds_up_nobody(self):
+        process = subprocess.Popen([PROGRAM, "serve", TALKING, "--port", "0", *QUICK], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, pipesize=4096, env=environment(), cwd=FOLDER, text=True)
+        self.addCleanup(lambda: (process.kill(), process.communicate()))
+        port = int(re.search(r":(\d+)/v1", process.stdout.readline())[1])
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+            for _ in range(300):  # a line each, which is more than the pipe holds
+                connection.request("GET", "/v1/models")
+                answer = connection.getresponse()
+                self.assertEqual((answer.status, bool(answer.read())), (200, True))
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=60), 143)
+
     def test_a_hang_up_ends_it_unless_that_is_ignored(self):
         server = self.server()
         self.assertEqual(server.end(signal.SIGHUP), 129)

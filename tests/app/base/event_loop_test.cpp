@@ -1,9 +1,14 @@
 #include "app/base/event_loop.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <string>
+
+#include "app/base/output.h"
+#include "engine/error.h"
 
 namespace bitnet {
 namespace {
@@ -53,6 +58,45 @@ TEST(EventLoop, AHangUpThatIsIgnoredStaysSo) {
     loop.default_signal(SIGHUP);
   }
   EXPECT_EQ(std::signal(SIGHUP, former), SIG_IGN);
+}
+
+TEST(EventLoop, KnowsWhetherTheProgramIsToEnd) {
+  {
+    EventLoop loop;
+    loop.on_signal(SIGTERM, [] {});
+    EXPECT_FALSE(is_to_end());
+    raise(SIGTERM);
+    EXPECT_TRUE(is_to_end());
+    loop.run_once();
+    EXPECT_FALSE(is_to_end());  // the call said nothing of an end
+    loop.note_end();
+    EXPECT_TRUE(is_to_end());
+  }
+  EXPECT_FALSE(is_to_end());
+}
+
+TEST(Output, AReaderWhoHasStoppedKeepsNoProgramFromEnding) {
+  EventLoop loop;
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  Output out(ends[1]);
+  EXPECT_TRUE(out.takes_more());
+  out.write(std::string(10'000, 'x'));
+  EXPECT_FALSE(out.closed());
+  loop.note_end();
+  out.write(std::string(1 << 20, 'x'));
+  EXPECT_TRUE(out.closed());
+  EXPECT_FALSE(out.takes_more());
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(Output, WhatIsSaidBesideTheResultIsDroppedWhereItCannotBeWritten) {
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  if (full < 0) GTEST_SKIP();
+  EXPECT_THROW(Output(full).write("x"), Error);
+  EXPECT_NO_THROW(Output(full, Output::OnFailure::drop).write("x"));
+  close(full);
 }
 
 TEST(EventLoop, TimersFireOnceAndCanBeCancelled) {
