@@ -126,9 +126,10 @@ void Api::generate(const Head& head, const httplib::Request& request, Connection
   }
 }
 
-// Waits for what comes next, and turns it into pieces. False where the client went away.
-bool Api::take(Running& running, Connection& connection) {
-  if (!connection.wait_for(running.answering->wake_fd())) {
+// Turns what has come into pieces, unless the client went away while it was waited for: then it returns
+// false.
+bool Api::take(Running& running, bool is_there) {
+  if (!is_there) {
     running.done.left = true;
     return false;
   }
@@ -150,7 +151,8 @@ bool Api::take(Running& running, Connection& connection) {
 
 void Api::reply_whole(Running& running, Connection& connection, httplib::Response& response) {
   while (!running.end) {
-    if (!take(running, connection)) return set_error(response, {503, "the client went away"});
+    if (!take(running, connection.wait_for(running.answering->wake_fd())))
+      return set_error(response, {503, "the client went away"});
     for (AnswerText::Piece& piece : running.pieces) running.reply.add(std::move(piece));
     running.pieces.clear();
   }
@@ -169,7 +171,8 @@ bool Api::stream(Running& running, Connection& connection, httplib::DataSink& si
   if (!std::exchange(running.begun, true)) {
     events = running.reply.first_event();
   } else {
-    if (!take(running, connection)) return false;
+    const auto comment = [&] { return sink.write(":\n\n", 3); };  // which clients skip
+    if (!take(running, connection.wait_for(running.answering->wake_fd(), comment))) return false;
     for (const AnswerText::Piece& piece : running.pieces) events += running.reply.event(piece);
     running.pieces.clear();
   }

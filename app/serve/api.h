@@ -38,7 +38,7 @@ class Api {
                 httplib::Response& response);
   void reply_whole(Running& running, Connection& connection, httplib::Response& response);
   bool stream(Running& running, Connection& connection, httplib::DataSink& sink);
-  bool take(Running& running, Connection& connection);
+  bool take(Running& running, bool is_there);
 
   Scheduler& scheduler_;
   const ServedModel model_;

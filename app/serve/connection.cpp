@@ -16,6 +16,8 @@ constexpr int kMostEmptyLines = 4;         // before a request
 constexpr size_t kMostDrained = 64 << 20;  // bytes that a client may still send, as many as the largest body
 constexpr auto kDrainWait = std::chrono::seconds(1);  // for more of it
 constexpr auto kDrainFor = std::chrono::seconds(5);   // in all
+constexpr auto kProbeEvery = std::chrono::seconds(5);
+constexpr std::string_view kInterim = "HTTP/1.1 100 Continue\r\n\r\n";
 
 const char* reason_of(int status) {
   switch (status) {
@@ -63,13 +65,28 @@ bool Connection::wait(short events, Clock::time_point until, bool unless_closing
   }
 }
 
-bool Connection::wait_for(int fd) const {
+// A client that has sent all that it wants to say (SHUT_WR) looks like one that has gone away until something
+// is sent to it: the system of one that has gone answers with a reset.
+bool Connection::wait_for(int fd, const std::function<bool()>& probe) {
   while (true) {
-    pollfd watched[] = {{fd, POLLIN, 0}, {socket_, POLLRDHUP, 0}};
-    const int ready = poll(watched, 2, -1);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(probe_at_ - Clock::now()).count();
+    const short ends = half_closed_ ? 0 : POLLRDHUP;
+    pollfd watched[] = {{fd, POLLIN, 0}, {socket_, ends, 0}};
+    const int ready = poll(watched, 2, half_closed_ ? static_cast<int>(std::max<int64_t>(left, 0)) : -1);
     if (ready < 0 && errno == EINTR) continue;
-    return ready > 0 && (watched[1].revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
+    if (ready < 0 || (watched[1].revents & (POLLHUP | POLLERR)) != 0) return false;
+    if (watched[1].revents == 0 && !(half_closed_ && Clock::now() >= probe_at_)) {
+      if (ready > 0) return true;
+      continue;
+    }
+    half_closed_ = true;
+    probe_at_ = Clock::now() + kProbeEvery;
+    if (!probe()) return false;
   }
+}
+
+bool Connection::wait_for(int fd) {
+  return wait_for(fd, [this] { return takes_interim_ && write(kInterim.data(), kInterim.size()) >= 0; });
 }
 
 // Adds what has come to received_; 0 or less: the client has ended, or nothing came.
@@ -105,6 +122,7 @@ std::optional<Head> Connection::next_head(const HeadRules& rules) {
     throw ApiError(431, fmt::format("the head of a request has up to {} bytes", kMostHead));
   const Head head = check_head(std::string_view(received_).substr(0, end + 4), rules);
   left_ = end + 4 + head.body;
+  takes_interim_ = !head.http_1_0;
   body_until_ = Clock::now() + limits_.body;
   return head;
 }

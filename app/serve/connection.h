@@ -7,6 +7,7 @@
 #include <httplib.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -32,8 +33,12 @@ class Connection final : public httplib::Stream {
   // read. What httplib reads next is this request.
   std::optional<Head> next_head(const HeadRules& rules);
 
-  // Waits until `fd` is readable. False where the client went away.
-  bool wait_for(int fd) const;
+  // Waits until `fd` is readable. False where the client went away. One that only sends no more is there as
+  // long as `probe` can send it something that it skips, which is tried now and then; without `probe` that is
+  // an interim response, for which the response must not have begun, and which a client of HTTP/1.0 does not
+  // know.
+  bool wait_for(int fd, const std::function<bool()>& probe);
+  bool wait_for(int fd);
 
   // Sends what refuses a request, and lets the client read it although it is still sending.
   void refuse(const ApiError& error);
@@ -70,6 +75,9 @@ class Connection final : public httplib::Stream {
   Clock::time_point body_until_;
   std::optional<Clock::time_point> closing_until_;  // once write() has seen that the server ends
   bool broken_ = false;
+  bool takes_interim_ = false;
+  bool half_closed_ = false;  // the client sends no more
+  Clock::time_point probe_at_;
 };
 
 }  // namespace bitnet

@@ -25,7 +25,7 @@ Turns::Turns(unsigned at_once, size_t most_waiting)
 
 Turns::~Turns() { close(free_fd_); }
 
-Turns::Turn::Turn(Turns& turns, const Connection& connection) : turns_(turns) {
+Turns::Turn::Turn(Turns& turns, Connection& connection) : turns_(turns) {
   if (take_one(turns_.free_fd_)) return;
   struct Waiting {
     explicit Waiting(std::atomic<size_t>& all) : count(all), before(count++) {}

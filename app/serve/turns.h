@@ -21,7 +21,7 @@ class Turns {
   class Turn {
    public:
     // Waits for a turn. Throws ApiError(503) where too many wait, or where the client went away meanwhile.
-    Turn(Turns& turns, const Connection& connection);
+    Turn(Turns& turns, Connection& connection);
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;

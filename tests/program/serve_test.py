@@ -107,7 +107,7 @@ def events(answer):
     while rest:
         size, rest = rest.split(b"\r\n", 1)
         text, rest = text + rest[:int(size, 16)], rest[int(size, 16) + 2:]
-    parts = text.decode().split("\n\n")
+    parts = [part for part in text.decode().split("\n\n") if part != ":"]  # a comment, which clients skip
     assert parts.pop() == "" and all(part.startswith("data: ") for part in parts), parts
     return [part[len("data: "):] for part in parts]
 
@@ -435,6 +435,30 @@ class Serve(ProgramCase):
         log = self.server(model="odd.gguf").log()
         for words in hostile_file.ODD:
             self.assertIn(words, log)
+
+    def test_those_who_send_no_more_get_their_answer(self):
+        server = self.server(model=ENDLESS)
+        asked = {"prompt": [5, 6, 7], "temperature": 0, "max_tokens": 40}
+
+        def half_closed(path, body):
+            with server.socket(post(body, path, "Connection: close")) as connection:
+                connection.shutdown(socket.SHUT_WR)
+                return read_all(connection)
+        wanted = json.loads(server.ask("/v1/completions", asked)[2])["choices"]
+        answer = half_closed("/v1/completions", asked)
+        while answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\n"):
+            answer = answer.split(b"\r\n\r\n", 1)[1]
+        head, body = answer.split(b"\r\n\r\n", 1)
+        self.assertEqual((status_of(head), json.loads(body)["choices"]), (200, wanted))
+        stream = half_closed("/v1/completions", asked | {"stream": True})
+        self.assertTrue(stream.endswith(b"\r\n0\r\n\r\n"), stream[-100:])
+        *chunks, done = events(stream)
+        self.assertEqual(("".join(json.loads(c)["choices"][0]["text"] for c in chunks), done), (wanted[0]["text"], "[DONE]"))
+        self.assertIn(b"tokens", half_closed("/tokenize", {"content": "hi"}))
+        # Who sends no more and then goes away stops the model.
+        with server.socket(post({"prompt": [5, 6, 7], "temperature": 0}, "/v1/completions")) as leaving:
+            leaving.shutdown(socket.SHUT_WR)
+        self.wait_for(lambda: " left, 3 + " in server.log())
 
     def test_a_log_that_nobody_reads_holds_up_nobody(self):
         process = subprocess.Popen([PROGRAM, "serve", TALKING, "--port", "0", *QUICK], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

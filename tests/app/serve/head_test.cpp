@@ -219,6 +219,30 @@ TEST(Connection, WhoReadsNothingAndWhoGoesAway) {
   EXPECT_FALSE(closing.connection->next_head({}));
 }
 
+TEST(Connection, WhoSendsNoMoreIsThereUntilItGoesAway) {
+  const int answer = eventfd(1, EFD_CLOEXEC), never = eventfd(0, EFD_CLOEXEC);
+  Pair pair;
+  pair.send(get("Host: localhost\r\n"));
+  ASSERT_TRUE(pair.connection->next_head({.model = "m"}));
+  shutdown(pair.ends[1], SHUT_WR);
+  EXPECT_TRUE(pair.connection->wait_for(answer));
+  char bytes[100];
+  const ssize_t n = read(pair.ends[1], bytes, sizeof bytes);
+  EXPECT_EQ(std::string(bytes, n > 0 ? static_cast<size_t>(n) : 0), "HTTP/1.1 100 Continue\r\n\r\n");
+  EXPECT_TRUE(pair.connection->wait_for(answer));
+  shutdown(pair.ends[1], SHUT_RD);
+  EXPECT_FALSE(pair.connection->wait_for(never));
+  Pair old;  // a client of HTTP/1.0 knows no interim responses
+  shutdown(old.ends[1], SHUT_WR);
+  EXPECT_FALSE(old.connection->wait_for(answer));
+  Pair stream;
+  shutdown(stream.ends[1], SHUT_WR);
+  int probes = 0;
+  EXPECT_TRUE(stream.connection->wait_for(answer, [&] { return ++probes == 1; }));
+  EXPECT_EQ(probes, 1);
+  for (const int fd : {answer, never}) close(fd);
+}
+
 constexpr const char* kHalfABody =
     "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
     "9\r\n\r\n{";

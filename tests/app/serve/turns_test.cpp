@@ -40,10 +40,10 @@ class Client {
   Ends ends_;
 
  public:
-  const Connection connection;
+  Connection connection;
 };
 
-int status_of_a_turn(Turns& turns, const Client& client) {
+int status_of_a_turn(Turns& turns, Client& client) {
   try {
     const Turns::Turn turn(turns, client.connection);
     return 200;
@@ -58,7 +58,7 @@ TEST(Turns, NoMoreThanTwoAreInsideAndEachHasItsTurn) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 12; ++i) {
     threads.emplace_back([&] {
-      const Client client;
+      Client client;
       for (int k = 0; k < 50; ++k) {
         const Turns::Turn turn(turns, client.connection);
         const int now = ++inside;
@@ -77,7 +77,7 @@ TEST(Turns, NoMoreThanTwoAreInsideAndEachHasItsTurn) {
 
 TEST(Turns, WhoFindsTooManyWaitingIsToldSo) {
   Turns turns(1, 0);
-  const Client client;
+  Client client;
   {
     const Turns::Turn turn(turns, client.connection);
     EXPECT_EQ(status_of_a_turn(turns, client), 503);
@@ -87,7 +87,7 @@ TEST(Turns, WhoFindsTooManyWaitingIsToldSo) {
 
 TEST(Turns, AClientThatHangsUpWaitsNoLonger) {
   Turns turns(1, 1);
-  const Client inside;
+  Client inside;
   Client leaving;
   const Turns::Turn turn(turns, inside.connection);
   int status = 0;
