@@ -1,7 +1,6 @@
 // Wires the program together: the command line picks a front end or a tool, and every error ends here.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <clocale>
@@ -40,8 +39,6 @@
 namespace bitnet {
 namespace {
 
-constexpr rlim_t kLeastFile = 1 << 20;  // bytes
-
 // Returns an empty path if neither XDG_DATA_HOME nor HOME is set.
 std::string default_database_place() {
   try {
@@ -52,9 +49,7 @@ std::string default_database_place() {
 }
 
 bool is_usable(const std::string& file) {
-  if (file.empty() || access(file.c_str(), R_OK | W_OK) != 0 || disk_is_full(file)) return false;
-  rlimit most{};  // a process that may not let a file grow finds every disk full
-  return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur > kLeastFile;
+  return !file.empty() && access(file.c_str(), R_OK | W_OK) == 0 && !disk_is_full(file);
 }
 
 // If the default location is not writable we go on without saving. A database that is there but cannot be

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@ namespace {
 constexpr int kBusyMilliseconds = 5000;
 constexpr uint64_t kFullBelow =
     256 << 10;  // bytes; the database's first page and its shared memory take less
+constexpr rlim_t kLeastFile = 1 << 20;  // bytes
 constexpr const char* kDiskFull = "the disk is full; make room, or use --private";
 
 const char* way_out(int result) {
@@ -73,6 +75,8 @@ void make_file(const std::string& path) {
 bool disk_is_full(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  rlimit most{};  // a process that may not let a file grow finds every disk full
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur <= kLeastFile) return true;
   struct statvfs disk {};
   return statvfs(folder.c_str(), &disk) == 0 && disk.f_bavail * disk.f_frsize < kFullBelow;
 }

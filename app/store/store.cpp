@@ -105,8 +105,13 @@ std::unique_ptr<Store> Store::open_to_read(const std::string& path) {
   if (path.empty() && !is_there(file) && errno == ENOENT) return in_memory();
   const fs::path folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path() : ".";
   const bool readable = access(file.c_str(), R_OK) == 0;
-  if (!readable || (access(file.c_str(), W_OK) == 0 && access(folder.c_str(), W_OK) == 0))
-    return open_existing(path);
+  const bool writable = access(file.c_str(), W_OK) == 0 && access(folder.c_str(), W_OK) == 0;
+  if (!readable) return open_existing(path);
+  try {
+    if (writable) return open_existing(path);
+  } catch (const Error&) {
+    if (!disk_is_full(file)) throw;
+  }
   auto store = closed(path);
   store->path_ = file;
   store->db_ = std::make_unique<Database>(file, Database::ReadOnly());

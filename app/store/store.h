@@ -62,8 +62,8 @@ class Store {
   // The same for who expects to find something: a file that is named and not there is an error.
   static std::unique_ptr<Store> open_existing(const std::string& path);
   // For a caller that does not write. Where the file or its folder cannot be written, such as a backup on a
-  // disk that is read-only, it is read as it is. Nothing is made: a file that is named must be there, and
-  // without the default database nothing is stored.
+  // disk that is read-only, or where the disk is full, it is read as it is. Nothing is made: a file that is
+  // named must be there, and without the default database nothing is stored.
   static std::unique_ptr<Store> open_to_read(const std::string& path);
   // --private, or for what a database lacks (Unsaved). New conversations get numbers from this one on.
   static std::unique_ptr<Store> in_memory(int64_t first_conversation = 1);

@@ -475,15 +475,26 @@ class Keeping(ProgramCase):
         self.assertRegex(done.stderr, rb"neither XDG_DATA_HOME nor HOME names a folder.*Nothing is saved until")
         self.assertEqual(subprocess.run([PROGRAM, "list"], env=env, capture_output=True, timeout=120).returncode, 6)
 
-    def test_a_full_disk_at_the_start_is_said_and_costs_only_the_keeping(self):
-        # A file may not grow, so each write fails as on a full disk.
+    def on_a_full_disk(self, *arguments):
+        """Runs the program where a file may not grow, so that each write fails as on a full disk."""
         with open(PROGRAM, "rb") as program:
             if b"__tsan_init" in program.read():
                 self.skipTest("ThreadSanitizer itself writes a file before the program begins, and is ended for it")
+        return subprocess.run([PROGRAM, *arguments], env=environment(), input=b"", capture_output=True, timeout=120,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY)))
+
+    def test_what_is_stored_is_read_on_a_full_disk(self):
+        run(TALKING, "-p", "Hello!", "-n", "2")
+        for words in (["list"], ["show", "1"], ["search", "hello"], ["export", "1", "--format", "json"], ["replay", "1", "--instant"]):
+            wanted = run(*words)
+            self.assertEqual(wanted[0], 0, wanted)
+            done = self.on_a_full_disk(*words)
+            self.assertEqual((done.returncode, done.stdout.decode(), done.stderr.decode()), wanted, words)
+
+    def test_a_full_disk_at_the_start_is_said_and_costs_only_the_keeping(self):
         run(TALKING, "-p", "Hello!", "-n", "2")
         for arguments, code in (([TALKING, "-p", "x", "-n", "2"], 0), ([TALKING, "-p", "x", "-n", "2", "--db", FOLDER + "/new.db"], 6)):
-            done = subprocess.run([PROGRAM, *arguments], env=environment(), input=b"", capture_output=True, timeout=120,
-                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY)))
+            done = self.on_a_full_disk(*arguments)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(b"the disk is full", done.stderr)
             self.assertNotIn(b"permissions", done.stderr)
