@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <cwctype>
 #include <nlohmann/json.hpp>
 
 #include "app/base/sha256.h"
+#include "app/text/fold_case.h"
 #include "app/text/text_file.h"
 #include "engine/error.h"
 #include "engine/json_reader.h"
@@ -28,8 +28,12 @@ std::string text_at(const std::string& path, size_t index, const json& object, c
   return object.at(key).get<std::string>();
 }
 
-bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
-bool is_edge(char c) { return is_space(c) || std::ispunct(static_cast<unsigned char>(c)) != 0; }
+// Of ASCII alone, whatever the locale says of other bytes.
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_edge(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return is_space(c) || (byte < 0x80 && std::ispunct(byte) != 0);
+}
 
 template <typename F>
 std::string stripped(const std::string& text, F drop) {
@@ -39,22 +43,11 @@ std::string stripped(const std::string& text, F drop) {
   return text.substr(begin, end - begin);
 }
 
-// Letters beyond ASCII become lower case as the locale has them, which is UTF-8 in the program.
 std::string normal(const std::string& text) {
   std::string kept;
   for (const char c : stripped(text, is_edge))
     if (!is_space(c)) kept += c;
-  std::wstring wide(kept.size(), L'\0');
-  const size_t n = std::mbstowcs(wide.data(), kept.c_str(), wide.size());
-  if (n == static_cast<size_t>(-1)) {  // no UTF-8
-    for (char& c : kept) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return kept;
-  }
-  wide.resize(n);
-  for (wchar_t& c : wide) c = static_cast<wchar_t>(std::towlower(static_cast<wint_t>(c)));
-  std::string lower(n * 6 + 1, '\0');
-  lower.resize(std::wcstombs(lower.data(), wide.c_str(), lower.size()));
-  return lower;
+  return fold_case(kept);
 }
 
 }  // namespace
