@@ -24,7 +24,7 @@ using nlohmann::ordered_json;
 constexpr const char* kWrites = R"({"writes":true})";
 constexpr int kCareful = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;  // whatever has the name
 
-[[noreturn]] void refuse(const std::string& file, const char* why) {
+[[noreturn]] void refuse_file(const std::string& file, const char* why) {
   throw Error(ErrorKind::runtime, fmt::format("{}: {}", printable(file), why));
 }
 
@@ -37,10 +37,10 @@ bool is_regular(int fd) {
 
 int open_file(const std::string& file, int how) {
   const int fd = open(file.c_str(), how | kCareful, 0600);
-  if (fd < 0) refuse(file, std::strerror(errno));
+  if (fd < 0) refuse_file(file, std::strerror(errno));
   if (is_regular(fd)) return fd;
   close(fd);
-  refuse(file, "is no regular file");
+  refuse_file(file, "is no regular file");
 }
 
 // The bytes of the first line that are there: fewer than all where the program ended while it wrote them.
@@ -90,10 +90,10 @@ void Journal::make_room(const std::string& path, const std::string& job, bool ov
   for (const std::string& file : {path, lines_of(path)}) {
     struct stat about {};
     if (lstat(file.c_str(), &about) != 0) continue;
-    if (!S_ISREG(about.st_mode) && !S_ISLNK(about.st_mode)) refuse(file, "is no regular file");
+    if (!S_ISREG(about.st_mode) && !S_ISLNK(about.st_mode)) refuse_file(file, "is no regular file");
     if (!overwrite && (file == path || !n_begun(path, job)))
-      refuse(file, "is there already, and of no probe with these options; --force overwrites it");
-    if (unlink(file.c_str()) != 0) refuse(file, std::strerror(errno));
+      refuse_file(file, "is there already, and of no probe with these options; --force overwrites it");
+    if (unlink(file.c_str()) != 0) refuse_file(file, std::strerror(errno));
   }
 }
 
@@ -120,7 +120,7 @@ void Journal::remove() {
   unlink(lines_of(path_).c_str());
 }
 
-void Journal::fail() const { refuse(path_, std::strerror(errno)); }
+void Journal::fail() const { refuse_file(path_, std::strerror(errno)); }
 
 // Writes at an offset, or at the end where that is negative.
 void Journal::put(int fd, std::string_view bytes, off_t at) const {

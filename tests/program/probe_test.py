@@ -277,6 +277,9 @@ class ProbeTest(ProgramCase):
                       self.probe("--stimuli", "s.json", "--template", "a", "--position", "root", "--out", "x.npy", code=2))
         self.assertIn("wanted last, root", self.probe("--stimuli", "s.json", "--position", "end", "--out", "x.npy", code=2))
         with open(there("s.json"), "w") as file:
+            file.write("no JSON")
+        self.assertIn("s.json: ", self.probe("--stimuli", "s.json", "--out", "x.npy", code=2))
+        with open(there("s.json"), "w") as file:
             json.dump([{"root": "r", "pattern": 3}], file)
         self.assertIn("stimulus 0: wanted a text as 'pattern'", self.probe("--stimuli", "s.json", "--out", "x.npy", code=2))
 
