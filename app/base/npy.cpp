@@ -53,9 +53,9 @@ void NpyFile::write(std::span<const float> values) {
 }
 
 void NpyFile::finish() {
-  out_.finish();
   if (left_ != 0)
     throw Error(ErrorKind::runtime, fmt::format("{}: {} missing", printable(path_), counted(left_, "value")));
+  out_.finish();
   finished_ = true;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -121,6 +122,18 @@ std::string unforeseen_name() {
   return fmt::format(".bitnet-chat-{:08x}{:08x}.new", device(), device());
 }
 
+// Renames a file unless the name is taken. Not every disk can do both in one step.
+bool rename_new(int folder, const std::string& from, const std::string& to) {
+  if (renameat2(folder, from.c_str(), folder, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  struct stat about {};
+  if (fstatat(folder, to.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0) {
+    errno = EEXIST;
+    return false;
+  }
+  return renameat(folder, from.c_str(), folder, to.c_str()) == 0;
+}
+
 }  // namespace
 
 WriteRules rules_for_script(bool overwrite) {
@@ -142,7 +155,8 @@ bool is_terminal(const std::string& path) {
   return yes;
 }
 
-OutputFile::OutputFile(const std::string& path, const WriteRules& rules) : path_(path) {
+OutputFile::OutputFile(const std::string& path, const WriteRules& rules)
+    : path_(path), overwrites_(rules.overwrite) {
   const fs::path target = expand_home(path);
   name_ = target.filename();
   if (name_.empty() || name_ == "." || name_ == "..") refuse(path, "is a folder, and no name of a file");
@@ -151,7 +165,7 @@ OutputFile::OutputFile(const std::string& path, const WriteRules& rules) : path_
   folder_ = open_folder(path, target, rules.below);
   try {
     const std::optional<mode_t> old = mode_of_old(path, folder_, name_, rules);
-    written_ = old ? unforeseen_name() : name_;
+    written_ = unforeseen_name();
     fd_ = openat(folder_, written_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd_ < 0) refuse_errno(path, errno);
     // Where a disk knows no such bits, the file is for its owner alone.
@@ -163,7 +177,7 @@ OutputFile::OutputFile(const std::string& path, const WriteRules& rules) : path_
 }
 
 OutputFile::~OutputFile() {
-  if (replaces()) unlinkat(folder_, written_.c_str(), 0);
+  if (has_other_name()) unlinkat(folder_, written_.c_str(), 0);
   close_one(fd_);
   close_one(folder_);
 }
@@ -185,14 +199,16 @@ void OutputFile::note_failure(int reason) {
 }
 
 void OutputFile::take_name() {
-  if (!replaces()) return;
-  if (renameat(folder_, written_.c_str(), folder_, name_.c_str()) != 0) return note_failure(errno);
+  if (!has_other_name()) return;
+  const bool taken = overwrites_ ? renameat(folder_, written_.c_str(), folder_, name_.c_str()) == 0
+                                 : rename_new(folder_, written_, name_);
+  if (!taken) return note_failure(errno);
   written_ = name_;
 }
 
 void OutputFile::finish() {
   // A power cut leaves the old file or the new one, and no name without bytes.
-  if (fd_ >= 0 && replaces() && fsync(fd_) != 0) note_failure(errno);
+  if (fd_ >= 0 && has_other_name() && fsync(fd_) != 0) note_failure(errno);
   const int fd = std::exchange(fd_, -1);
   // A network disk may report only now that it is full.
   if (fd >= 0 && close(fd) != 0 && errno != EINTR) note_failure(errno);

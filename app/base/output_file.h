@@ -2,8 +2,9 @@
 // mode 0600. No existing file is lost and no symbolic link is followed, unless the person asked for it. A
 // script writes below one folder only.
 //
-// What is overwritten stays whole until the new file is: this is written beside it under a name that nobody
-// can foresee, with the permissions of the file that it replaces, and takes the old one's name in finish().
+// A file has its name only once it is whole, and what it overwrites stays until then: it is written in the
+// same folder under a name that nobody can foresee, with the permissions of the file that it replaces, and
+// takes its name in finish().
 //
 // Thread rule: an OutputFile belongs to one thread; free functions, any thread.
 #pragma once
@@ -28,25 +29,26 @@ class OutputFile {
   // "~/" is the home folder. If `path` is a pipe or a terminal, it is written into, but through a link only
   // one of the system's is. Throws Error(runtime) that names the file and what can be done.
   OutputFile(const std::string& path, const WriteRules& rules);
-  // Of what was neither finished nor discarded nothing stays where it was to replace a file.
+  // Of what was neither finished nor discarded nothing stays, unless it has taken its name.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view bytes);      // writes at once; does nothing any more after a failure
   bool failed() const { return failed_; }  // whether something could not be written
-  // Replaces the old file now and not in finish(), for what is to be there while it is written.
+  // Takes its name now and not in finish(), for what is to be there while it is written.
   void take_name();
   void finish();   // throws Error(runtime) if not everything is in the file
-  void discard();  // removes a new file that did not become whole; the one that it was to replace stays
+  void discard();  // removes what did not become whole; the file that it was to replace stays
 
  private:
-  bool replaces() const { return folder_ >= 0 && written_ != name_; }
+  bool has_other_name() const { return folder_ >= 0 && written_ != name_; }
   void note_failure(int reason);  // errno of it
 
   std::string path_;  // as the person wrote it
   std::string name_;
-  std::string written_;  // the name under which it is written: name_, or another until it takes that
+  bool overwrites_;
+  std::string written_;  // the name under which it is written, until it takes name_
   int folder_ = -1;      // the folder of a new file
   int fd_ = -1;
   bool failed_ = false;

@@ -1,6 +1,8 @@
 // 'bitnet-chat probe': the values inside a model, after one prompt or after many.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/base/npy.h"
 #include "app/model/model_file.h"
 #include "app/model/model_open.h"
@@ -51,12 +53,9 @@ std::string path_of(const Options& options, Stage stage) {
 }
 
 // Writes what one stage has at these tokens.
-void write_stage(const Options& options, Stage stage, const std::string& path, const RunningModel& model,
-                 const PromptText& prompt, const std::vector<size_t>& tokens) {
-  const ProbeShape shape = shape_of(model.engine->model(), options.layers.first, end_layer_of(options));
+void write_stage(const Options& options, Stage stage, const ProbeShape& shape, const std::string& path,
+                 const RunningModel& model, const PromptText& prompt, const std::vector<size_t>& tokens) {
   if (stage == Stage::weights) {
-    if (shape.n_layers != 1)
-      throw Error(ErrorKind::usage, "what: weights are those of one layer, as in --layers 3");
     write_weights(options, path, *model.session, prompt.ids, shape.first_layer);
     return;
   }
@@ -84,6 +83,10 @@ void probe_one(const Options& options) {
   if (options.positions.size() != 1)
     throw Error(ErrorKind::usage, "position: several of them are for --stimuli");
   const auto file = open_model(find_model(options.model, options.model_folders));
+  const ProbeShape shape =
+      shape_of(read_model_info(*file, options.activation), options.layers.first, end_layer_of(options));
+  if (shape.n_layers != 1 && std::ranges::find(options.what, Stage::weights) != options.what.end())
+    throw Error(ErrorKind::usage, "what: weights are those of one layer, as in --layers 3");
   std::unique_ptr<const Tokenizer> tokenizer;
   PromptText prompt{"", options.tokens, {}, true};
   prompt.offsets.assign(options.tokens.size(), {0, 1});  // all of them are text as far as is known
@@ -101,7 +104,7 @@ void probe_one(const Options& options) {
   const RunningModel model = open_for_prompt(options, &prompt);
   for (const Stage stage : options.what) {
     const std::string path = path_of(options, stage);
-    write_stage(options, stage, path, model, prompt, tokens);
+    write_stage(options, stage, shape, path, model, prompt, tokens);
     if (options.question) describe(options, stage, path, model, *tokenizer, prompt, tokens);
   }
 }

@@ -312,6 +312,8 @@ class ProbeTest(ProgramCase):
         self.assertEqual(weights.ndim, 3)
         np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
         self.assertEqual(np.count_nonzero(np.triu(weights, 1)), 0)
+        self.assertIn("weights are those of one layer", self.probe(*prompt, "--what", "residual,weights", "--out", "u.npy", code=2))
+        self.assertEqual([name for name in os.listdir(FOLDER) if name.startswith("u")], [])
         self.assertIn("wanted layers from 0 to 7", self.probe(*prompt, "--layers", "3-9", "--out", "x.npy", code=2))
 
     def test_perplexity_is_that_of_the_logits(self):

@@ -169,6 +169,24 @@ TEST_F(OutputFileTest, WhatCouldNotBeWrittenToItsEndDoesNotStay) {
   EXPECT_FALSE(fs::exists("partial"));
 }
 
+TEST_F(OutputFileTest, AFileHasItsNameOnceItIsWhole) {
+  const auto files = files_here();
+  {
+    OutputFile file("a", {});
+    file.write("what an exception ends");
+    EXPECT_FALSE(fs::exists("a"));
+  }
+  EXPECT_EQ(files_here(), files);
+  {
+    OutputFile file("a", {});
+    file.write("new");
+    put("a", "theirs");  // which came meanwhile
+    EXPECT_THROW(file.finish(), Error);
+  }
+  EXPECT_EQ(read("a"), "theirs");
+  EXPECT_EQ(files_here(), files + 1);
+}
+
 TEST_F(OutputFileTest, OnAFullDiskWhatWasToBeOverwrittenStays) {
   put("a", "old");
   const auto files = files_here();
