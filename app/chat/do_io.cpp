@@ -46,7 +46,7 @@ void do_import(ChatParts& chat, std::string_view arguments) {
   if (file.empty()) refuse("/import wants the file of a conversation");
   if (chat.storage.is_private())
     refuse("what is imported is stored, and nothing is stored now: /private off stores again");
-  const std::vector<int64_t> numbers = import_file(chat.storage.store(), expand_home(file));
+  const std::vector<int64_t> numbers = import_file(chat.storage.store(), expand_home(file), Pipes::refused);
   if (numbers.size() == 1) {
     open_conversation(chat, numbers[0]);
     chat.front_end().command_output("import", fmt::format("This is conversation {} now.", numbers[0]));

@@ -168,7 +168,7 @@ void tool_export(Store& store, const Options& options, Output& out, Output& err)
 }
 
 void tool_import(Store& store, const Options& options, Output& out) {
-  for (const int64_t id : import_file(store, options.file)) {
+  for (const int64_t id : import_file(store, options.file, Pipes::of_the_shell)) {
     print_safe(
         out, fmt::format("imported conversation {}: {}\n", id, one_line(find_conversation(store, id).title)));
   }

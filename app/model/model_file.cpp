@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -78,6 +80,18 @@ void check_lengths(const Checkpoint& file, size_t n_tokens) {
       fail_key(file, key,
                fmt::format("wanted at most {} for {} tokens, got {}", most, n_tokens, list->count));
   }
+}
+
+// A pipe of the shell can be read only once, and the template is wanted each time that the model is opened.
+std::string read_template(const std::string& file) {
+  std::error_code unknown;
+  if (!std::filesystem::is_fifo(file, unknown)) return read_file(file);
+  static std::mutex mutex;
+  static std::map<std::string, std::string> piped;
+  const std::lock_guard lock(mutex);
+  const auto known = piped.find(file);
+  if (known != piped.end()) return known->second;
+  return piped[file] = read_file(file, kMostNamedBytes, Pipes::of_the_shell);
 }
 
 // Keys that the tokenizer does not read or does not check must still be what the format says: a file that has
@@ -227,7 +241,7 @@ std::string describe_template(const ModelText& text) {
 
 std::shared_ptr<const ModelText> read_model_text(const Checkpoint& file, const std::string& template_file) {
   if (!template_file.empty()) {
-    ChatTemplate chat_template(read_file(template_file), template_file);
+    ChatTemplate chat_template(read_template(template_file), template_file);
     auto text = naming(file, [&] {
       return std::make_shared<ModelText>(file.path(), read_vocabulary(file), std::move(chat_template));
     });

@@ -12,6 +12,7 @@
 #include "app/base/clock.h"
 #include "app/base/descriptor.h"
 #include "app/base/npy.h"
+#include "app/base/places.h"
 #include "app/base/sha256.h"
 #include "engine/error.h"
 #include "journal.h"
@@ -90,12 +91,13 @@ bool is_record(const ordered_json& record) {
 // stopped while it wrote its results has written of them may be written again.
 class TemplateProbe {
  public:
-  TemplateProbe(const ProbedModel& model, const ProbeJob& job, const std::string& name)
+  TemplateProbe(const ProbedModel& model, const ProbeJob& job, const std::string& stimuli_bytes,
+                const std::string& name)
       : model_(model),
         job_(job),
         name_(name),
         shape_(shape_of(model.engine.model(), job.first_layer, job.end_layer)) {
-    Stimuli stimuli = read_stimuli(job.stimuli, name, job.limit);
+    Stimuli stimuli = read_stimuli(stimuli_bytes, job.stimuli, name, job.limit);
     stimuli_sha256_ = stimuli.sha256;
     for (Stimulus& s : stimuli.rows) {
       PromptText prompt = read_prompt(model.tokenizer, s.prompt, job.special);
@@ -161,7 +163,9 @@ class TemplateProbe {
   void forget() { journal_->remove(); }
 
  private:
-  std::string part_path() const { return beside(job_.out, fmt::format("_{}.part", safe_part(name_))); }
+  std::string part_path() const {
+    return beside(expand_home(job_.out), fmt::format("_{}.part", safe_part(name_)));
+  }
 
   // Whatever changes a value is in here.
   std::string job_text() const {
@@ -343,7 +347,8 @@ void run_probe(const ProbedModel& model, const ProbeJob& job,
                 "what: weights are as many as a prompt has tokens; --prompt takes one prompt");
   refuse_doubles(job);
   std::vector<TemplateProbe> probes;
-  for (const std::string& name : job.templates) probes.emplace_back(model, job, name);
+  const std::string stimuli = read_stimuli_file(job.stimuli);
+  for (const std::string& name : job.templates) probes.emplace_back(model, job, stimuli, name);
   for (TemplateProbe& probe : probes) probe.check();
   for (TemplateProbe& probe : probes) probe.compute(tell);
   for (TemplateProbe& probe : probes) probe.write();

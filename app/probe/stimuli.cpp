@@ -52,8 +52,12 @@ std::string normal(const std::string& text) {
 
 }  // namespace
 
-Stimuli read_stimuli(const std::string& path, const std::string& of_template, size_t limit) {
-  const std::string bytes = read_file(path, kMostStimuliBytes);
+std::string read_stimuli_file(const std::string& path) {
+  return read_file(path, kMostStimuliBytes, Pipes::of_the_shell);
+}
+
+Stimuli read_stimuli(const std::string& bytes, const std::string& path, const std::string& of_template,
+                     size_t limit) {
   json list;
   try {
     list = read_json(bytes, {.bytes = kMostStimuliBytes});

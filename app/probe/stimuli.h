@@ -19,8 +19,12 @@ struct Stimuli {
   std::vector<Stimulus> rows;
   std::string sha256;  // of the file
 };
-// The first `limit` (0: all). Throws Error(usage) that names the file, the stimulus and the key.
-Stimuli read_stimuli(const std::string& path, const std::string& of_template, size_t limit);
+// The bytes of the file, which may be a pipe of the shell: it can be read only once.
+std::string read_stimuli_file(const std::string& path);
+// The first `limit` (0: all) of these bytes. Throws Error(usage) that names the file, the stimulus and the
+// key.
+Stimuli read_stimuli(const std::string& bytes, const std::string& path, const std::string& of_template,
+                     size_t limit);
 
 // A continuation is compared without the white space and the ASCII punctuation around it, without any white
 // space in it, and in lower case.

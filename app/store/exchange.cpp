@@ -80,8 +80,9 @@ std::vector<WholeConversation> read_chats(std::string_view text, const std::stri
   }
 }
 
-std::vector<int64_t> import_file(Store& store, const std::string& file) {
-  const std::string text = file == "-" ? read_standard_input(kMostImported) : read_file(file, kMostImported);
+std::vector<int64_t> import_file(Store& store, const std::string& file, Pipes pipes) {
+  const std::string text =
+      file == "-" ? read_standard_input(kMostImported) : read_file(file, kMostImported, pipes);
   std::vector<WholeConversation> all = read_chats(text, file);
   for (WholeConversation& whole : all) {
     for (WholeMessage& message : whole.messages) {

@@ -21,6 +21,8 @@
 
 namespace bitnet {
 
+enum class Pipes;  // app/text/text_file.h
+
 enum class ChatFormat { markdown, json, openai };
 ChatFormat chat_format(std::string_view name);  // "md", "json", "openai"; throws Error(usage) for others
 
@@ -32,8 +34,9 @@ std::string write_chat(const WholeConversation& whole, ChatFormat format);
 // where the file is wrong, what was wanted and what was found.
 std::vector<WholeConversation> read_chats(std::string_view text, const std::string& name);
 
-// Stores the conversations of a file ("-": standard input) and returns their ids. Throws as read_chats does.
-std::vector<int64_t> import_file(Store& store, const std::string& file);
+// Stores the conversations of a file ("-": standard input) and returns their ids. Throws as read_chats and
+// read_file do.
+std::vector<int64_t> import_file(Store& store, const std::string& file, Pipes pipes);
 
 // exchange_markdown.cpp
 std::string write_markdown(const WholeConversation& whole);

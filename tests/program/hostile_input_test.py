@@ -115,6 +115,19 @@ class HostileInput(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         self.assertIn("Be kind.", out)
         self.assertEqual(run(PROGRAM, MODEL, *ASK, "--config", "/dev/null")[0], 0)
+        template = "{% for m in messages %}{{ m.content }}{% endfor %}!"
+        command = """echo '[{"role": "user", "content": "Hi"}]' | "$0" render "$1" --chat-template <(printf %s "$2")"""
+        self.assertEqual(run("bash", "-c", command, PROGRAM, MODEL, template), (0, "Hi!", ""))
+        chat = "# Title\\n\\n## User\\n\\nHello\\n"
+        for command in (f'"$0" import <(printf "{chat}")', f'printf "{chat}" | "$0" import /dev/stdin'):
+            code, out, err = run("bash", "-c", command, PROGRAM)
+            self.assertEqual((code, err), (0, ""))
+            self.assertIn("imported conversation", out)
+        stimuli = '[{"root": "r", "pattern": "p", "expected_surface": "x", "prompts": {"a": "One", "b": "Two"}}]'
+        command = '"$0" probe "$1" --device cpu --stimuli <(printf %s "$2") --template a,b --generate 1 "--out=~/x.npy"'
+        self.assertEqual(run("bash", "-c", command, PROGRAM, MODEL, stimuli)[0], 0)
+        self.assertEqual(sorted(name for name in os.listdir(FOLDER) if name.startswith("x_") and name.endswith(".npy")),
+                         ["x_a_last_activations.npy", "x_b_last_activations.npy"])
 
     def test_a_vector_is_a_regular_file_as_long_as_it_says(self):
         os.mkfifo(path_of("pipe"))
