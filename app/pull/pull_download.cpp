@@ -133,9 +133,13 @@ bool Download::take_headers(long status, const HttpHeaders& headers) {
 }
 
 void Download::take_body(std::string_view bytes) {
-  if (part_.size() == 0 && !kMagic.starts_with(bytes.substr(0, kMagic.size()))) {
+  // It may come in pieces of any size, and go on with what an earlier request brought.
+  const std::string_view here = kMagic.substr(0, part_.size()), missing = kMagic.substr(here.size());
+  if (!bytes.starts_with(missing.substr(0, bytes.size()))) {
+    if (part_.size() > 0) part_.begin({source_.url, "", source_.size, source_.sha256});
+    const std::string begin = std::string(here).append(bytes.substr(0, 16 - here.size()));
     fail_pull(
-        fmt::format("{}: wanted a GGUF file, and what comes begins with '{}'", name_, printable(bytes, 16)));
+        fmt::format("{}: wanted a GGUF file, and what comes begins with '{}'", name_, printable(begin, 16)));
   }
   if (total_ != 0 && bytes.size() > total_ - part_.size()) {
     part_.begin({source_.url, "", source_.size, source_.sha256});

@@ -329,6 +329,11 @@ class Pull(unittest.TestCase):
     def test_what_is_no_gguf_file(self):
         self.server.plan = [{"content": b"<html>\x1b[2J" + CONTENT[10:]}]
         self.assert_refused(self.pull(), 1, "begins with '<html><U+001B>")
+        late = b"GGXX" + CONTENT[4:]
+        self.server.plan = [{"content": late, "cut_after": 2}, {"content": late}]
+        self.assert_refused(self.pull(), 1, "begins with 'GGXX")
+        self.server.plan = []
+        self.assertEqual(self.pull()[0], 0)  # and nothing of that is gone on with
 
     def test_refusals(self):
         for status, words in ((401, "HF_TOKEN"), (403, "HF_TOKEN"), (404, "404"), (418, "418")):
