@@ -64,6 +64,15 @@ class Members {
       refuse(name, fmt::format("wanted a whole number from {} to {}, found {}", least, most, found(*value)));
     return value->get<int64_t>();
   }
+  // The seed of a sampler; -1 is none.
+  std::optional<uint64_t> seed() {
+    const json* value = find("seed");
+    if (value == nullptr) return std::nullopt;
+    if (value->is_number_unsigned()) return value->get<uint64_t>();
+    if (!value->is_number_integer() || value->get<int64_t>() != -1)
+      refuse("seed", fmt::format("wanted a whole number from -1 to {}, found {}", UINT64_MAX, found(*value)));
+    return std::nullopt;
+  }
   std::optional<float> number(const char* name, double least, double most) {
     const json* value = find(name);
     if (value == nullptr) return std::nullopt;
@@ -116,8 +125,8 @@ void read_sampling(Members& members, const ServedModel& model, AnswerRequest& re
   sampler.repeat_penalty = members.number("repeat_penalty", 0.01, 100).value_or(sampler.repeat_penalty);
   sampler.repeat_last =
       static_cast<uint32_t>(members.whole("repeat_last_n", 0, INT32_MAX).value_or(sampler.repeat_last));
-  const int64_t seed = members.whole("seed", -1, INT64_MAX).value_or(-1);
-  sampler.seed = seed >= 0 ? static_cast<uint64_t>(seed) : usual.seed ? *usual.seed : random_seed();
+  const std::optional<uint64_t> seed = members.seed();
+  sampler.seed = seed ? *seed : usual.seed ? *usual.seed : random_seed();
   check(sampler);
   request.asked.max_tokens = usual.max_tokens;
   for (const char* name : {"max_tokens", "max_completion_tokens"}) {

@@ -174,6 +174,9 @@ class Serve(ProgramCase):
         free = {"seed": -1, "temperature": 5, "top_p": 1, "top_k": 0, "min_p": 0}
         unknown = server.chat(**free)
         self.assertEqual(server.chat(**free | {"seed": unknown["seed"]})["choices"], unknown["choices"])
+        self.assertEqual(server.chat(seed=2 ** 64 - 1)["seed"], 2 ** 64 - 1)
+        for seed in (-2, 2 ** 64, 1.0):
+            self.assertEqual(server.refusal("/v1/chat/completions", {"messages": STAR, "seed": seed})[1]["param"], "seed")
         # Other servers say null of an answer without a word.
         unsaid = [*STAR, {"role": "assistant", "content": None}, {"role": "user", "content": "Well?"}]
         self.assertEqual(server.chat(messages=unsaid)["choices"],
