@@ -8,15 +8,19 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "app/base/event_loop.h"
 #include "engine/error.h"
 
 namespace bitnet {
 namespace {
 
 constexpr int kBusyMilliseconds = 5000;
+constexpr int kBusyAtEnd = 500;     // milliseconds, once the program was told to end
+constexpr int kBusyLookAgain = 10;  // milliseconds
 constexpr uint64_t kFullBelow =
     256 << 10;  // bytes; the database's first page and its shared memory take less
 constexpr rlim_t kLeastFile = 1 << 20;  // bytes
@@ -171,14 +175,23 @@ void Database::open(const std::string& name, int flags) {
   const int result = sqlite3_open_v2(name.c_str(), &db_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   try {
     if (result != SQLITE_OK) fail("cannot be opened", result);
-    sqlite3_busy_timeout(db_, kBusyMilliseconds);
+    wait_at_most(kBusyMilliseconds);
+    sqlite3_busy_handler(db_, wait_for_others, this);
   } catch (...) {
     sqlite3_close_v2(db_);
     throw;
   }
 }
 
-void Database::wait_at_most(int milliseconds) { sqlite3_busy_timeout(db_, milliseconds); }
+void Database::wait_at_most(int milliseconds) { wait_milliseconds_ = milliseconds; }
+
+// SQLite calls it for the n-th time for one lock, and gives up where it returns 0.
+int Database::wait_for_others(void* database, int n) {
+  const int most = static_cast<const Database*>(database)->wait_milliseconds_;
+  if (n * kBusyLookAgain >= (is_to_end() ? std::min(most, kBusyAtEnd) : most)) return 0;
+  sqlite3_sleep(kBusyLookAgain);
+  return 1;
+}
 
 Database::~Database() { sqlite3_close_v2(db_); }
 

@@ -59,7 +59,7 @@ class Database {
   // killed, or that has it open, left in its -wal file would be missing, so then it is refused.
   struct ReadOnly {};
   Database(const std::string& path, ReadOnly);
-  void wait_at_most(int milliseconds);  // while other programs hold the database
+  void wait_at_most(int milliseconds);  // while other programs hold the database; less at the program's end
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -81,9 +81,11 @@ class Database {
 
  private:
   void open(const std::string& name, int flags);
+  static int wait_for_others(void* database, int n);
 
   std::string path_;
   sqlite3* db_ = nullptr;
+  int wait_milliseconds_ = 0;
 };
 
 // Whether the disk on which this file is, or would be, is full.

@@ -351,5 +351,18 @@ TEST_F(StoreFault, ALockThatStaysIsWaitedForOnlyOnce) {
   EXPECT_EQ(front.errors.size(), 1U);
 }
 
+// A lock of a moment does not cost the end of an answer; one that stays does not keep the program.
+TEST_F(StoreFault, AProgramThatIsToEndWaitsForALockOnlyAMoment) {
+  store = Store::open(file());
+  Database other(file());
+  other.execute("BEGIN IMMEDIATE");
+  faulty_vfs::skip_waits();
+  loop.note_end();
+  EXPECT_THROW(store->add_conversation(""), Error);
+  EXPECT_GE(faulty_vfs::waited(), 400U);
+  EXPECT_LE(faulty_vfs::waited(), 600U);
+  other.execute("ROLLBACK");
+}
+
 }  // namespace
 }  // namespace bitnet
