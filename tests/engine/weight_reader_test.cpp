@@ -187,6 +187,19 @@ TEST_F(WeightReaderTest, WhoWaitsStopsWhenItIsAskedTo) {
   use_all(2);
 }
 
+// Of the first two pieces one cannot be read, while the read of the other does not end.
+TEST_F(WeightReaderTest, AStopDoesNotWaitForAReadBesideOneThatFailed) {
+  file_faults::set({.error_at = 1, .held_from = 2});
+  begin();
+  while (file_faults::reads() < 2) std::this_thread::yield();
+  std::atomic<bool> stop = true;
+  reader_->stop_if(&stop);
+  for (const uint32_t piece : {0, 1}) EXPECT_THROW(reader_->take(piece), Stopped) << piece;
+  reader_->stop_if(nullptr);
+  file_faults::set({});
+  use_all(2);
+}
+
 TEST_F(WeightReaderTest, AFileThatWasReplacedBeforeItIsOpenedAgainIsRefused) {
   std::filesystem::rename(path_, path_ + ".old");
   write(bytes_);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <thread>
 
@@ -13,8 +14,9 @@ namespace bitnet::file_faults {
 namespace {
 
 std::mutex mutex;
+std::condition_variable changed;
 Faults now;
-int count = 0;
+int count = 0, times_set = 0;
 
 }  // namespace
 
@@ -22,6 +24,8 @@ void set(const Faults& faults) {
   const std::lock_guard lock(mutex);
   now = faults;
   count = 0;
+  ++times_set;
+  changed.notify_all();
 }
 
 int reads() {
@@ -40,9 +44,11 @@ ssize_t __wrap_pread(int fd, void* to, size_t bytes, off_t offset) {
   Faults faults;
   int n = 0;
   {
-    const std::lock_guard lock(mutex);
+    std::unique_lock lock(mutex);
     n = ++count;
     faults = now;
+    if (faults.held_from != 0 && n >= faults.held_from)
+      changed.wait(lock, [before = times_set] { return times_set != before; });
   }
   if (faults.late_ms != 0) std::this_thread::sleep_for(std::chrono::milliseconds(faults.late_ms));
   if (faults.error_at != 0 && (n == faults.error_at || (faults.always && n > faults.error_at))) {

@@ -11,6 +11,7 @@ struct Faults {
   bool always = false;       // all others behind it too
   bool short_reads = false;  // reads give a part of what was asked for, and some are interrupted
   int late_ms = 0;           // every read takes so much longer
+  int held_from = 0;         // the n-th read and those behind it wait until set() is called again; 0 = none
 };
 void set(const Faults& faults);
 int reads();  // since set
