@@ -12,7 +12,11 @@
 
 namespace bitnet {
 
-constexpr size_t kRowsTogether = 16;  // of Layout::groups16 and fives16
+constexpr size_t kRowsTogether = 16;  // of Layout::groups16, fives16 and blocks16
+// Rows with those past the last one that fill its sixteen.
+constexpr size_t in_whole_sets(size_t rows) {
+  return (rows + kRowsTogether - 1) / kRowsTogether * kRowsTogether;
+}
 
 // One row in Layout::groups, n / 4 bytes. Requires: n is a multiple of 64.
 void pack_groups(const uint8_t* codes, size_t n, std::byte* out);

@@ -136,7 +136,7 @@ TensorLoader::Packed TensorLoader::load_packed(Repacker& repacker, Layout layout
                                                uint32_t begin, uint32_t end, uint32_t scale_every) {
   const uint64_t row_bytes = code_bytes(layout, rows.n_in);
   const uint64_t scale_bytes = rows.n_in / scale_every * sizeof(uint16_t);
-  const uint64_t n = (uint64_t{end - begin} + kRowsTogether - 1) / kRowsTogether * kRowsTogether;
+  const uint64_t n = in_whole_sets(end - begin);
   const bool merges = has_bands(backend_.group_layout()) && begin == 0 && end == rows.rows();
   Packed packed{allocate(n * row_bytes), merges ? nullptr : allocate(n * scale_bytes), scale_every};
   std::vector<uint16_t> all_scales;

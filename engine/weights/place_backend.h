@@ -2,6 +2,8 @@
 // then their sizes and offsets are all there is. The layouts are those of another backend.
 //
 // Thread rule: as a Backend; it calls the other one for what never changes alone.
+//
+// Errors: Error(runtime) where the buffers do not fit into the place.
 #pragma once
 
 #include <cassert>
@@ -26,7 +28,10 @@ class PlaceBackend : public Backend {
     std::span<std::byte> memory_;  // empty where there is none
   };
 
-  PlaceBackend(const Backend& like, std::span<std::byte> place) : like_(like), place_(place) {}
+  PlaceBackend(const Backend& like, std::span<std::byte> place)
+      : like_(like), place_(place), most_(place.size()) {}
+  // Nowhere, as if it were a place of so many bytes.
+  PlaceBackend(const Backend& like, uint64_t bytes) : like_(like), most_(bytes) {}
 
   const DeviceInfo& device() const override { return like_.device(); }
   Layout group_layout() const override { return like_.group_layout(); }
@@ -36,8 +41,11 @@ class PlaceBackend : public Backend {
     constexpr uint64_t kAlignment = 256;  // the most that a device wants
     const uint64_t at = (used_ + kAlignment - 1) / kAlignment * kAlignment;
     used_ = at + bytes;
+    if (used_ > most_)
+      throw Error(ErrorKind::runtime,
+                  "a matrix takes more memory than was reckoned for it, and so cannot stay in the file; this "
+                  "is a fault of the program");
     if (place_.empty()) return std::make_shared<Part>(at, bytes, std::span<std::byte>());
-    assert(used_ <= place_.size());
     return std::make_shared<Part>(at, bytes, place_.subspan(at, bytes));
   }
   void upload(Buffer& to, uint64_t offset, std::span<const std::byte> bytes) override {
@@ -45,7 +53,6 @@ class PlaceBackend : public Backend {
       std::memcpy(to.mapped().data() + offset, bytes.data(), bytes.size());
   }
   void finish_uploads() override {}
-  uint64_t used() const { return used_; }
 
   // It computes nothing.
   void download(const Buffer&, uint64_t, std::span<std::byte>) override { assert(false); }
@@ -54,7 +61,8 @@ class PlaceBackend : public Backend {
 
  private:
   const Backend& like_;
-  std::span<std::byte> place_;
+  const std::span<std::byte> place_;
+  const uint64_t most_;
   uint64_t used_ = 0;
 };
 

@@ -33,16 +33,18 @@ uint64_t table_bytes(const GgufTensor& t) {
   return find_file_type(t.type)->trits ? ternary_bytes(t, true) : t.data.size();
 }
 
-// What Vulkan may take beyond that: sets of sixteen ternary rows, whole words of blocks, and 16 bytes behind
-// the last row.
-uint64_t rounding(const GgufTensor& t) {
-  constexpr uint64_t kRows = 15, kBehind = 32;
+// What a device may take beyond that: sets of sixteen rows, on Vulkan whole words of blocks, and 16 bytes
+// behind the last row.
+uint64_t rounding(const GgufTensor& t, bool is_table = false) {
+  constexpr uint64_t kRows = kRowsTogether - 1, kBehind = 32;
   if (find_block_type(t.type)) {
     const BlockRowBytes there = block_row_bytes(t.type, t.shape[0]),
                         here = block16_row_bytes(t.type, t.shape[0]);
-    return kBehind + t.shape[1] * (there.codes - std::min(there.codes, here.codes));
+    const uint64_t of_vulkan = t.shape[1] * (there.codes + there.scales),
+                   of_cpu = in_whole_sets(t.shape[1]) * (here.codes + here.scales);
+    return kBehind + std::max(of_vulkan, of_cpu) - t.shape[1] * (here.codes + here.scales);
   }
-  const bool rows = t.type != TensorType::i2_s && find_file_type(t.type)->trits;
+  const bool rows = (is_table || t.type != TensorType::i2_s) && find_file_type(t.type)->trits;
   return kBehind + (rows ? kRows * ternary_bytes(t, true) / t.shape[1] : 0);
 }
 
@@ -58,7 +60,7 @@ uint64_t saved_in_fives(const TensorStack& stack) {
 }
 
 WeightPiece table_piece(WeightPiece::Kind kind, const GgufTensor& t) {
-  const uint64_t bytes = table_bytes(t) + rounding(t);
+  const uint64_t bytes = table_bytes(t) + rounding(t, true);
   return {kind, 0, bytes, kind == WeightPiece::Kind::head ? table_bytes(t) : table_bytes(t) / t.shape[1], &t};
 }
 

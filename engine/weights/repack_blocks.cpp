@@ -9,11 +9,6 @@
 #include "repack.h"
 
 namespace bitnet {
-namespace {
-
-uint64_t whole_sets(uint64_t rows) { return (rows + kRowsTogether - 1) / kRowsTogether * kRowsTogether; }
-
-}  // namespace
 
 BlockRepacker::BlockRepacker(const std::string& path, Layout layout, const RowsToPack& rows)
     : path_(path),
@@ -23,12 +18,12 @@ BlockRepacker::BlockRepacker(const std::string& path, Layout layout, const RowsT
       block_type_(*find_block_type(type_)) {}
 
 uint64_t BlockRepacker::code_bytes(uint32_t n) const {
-  return layout_ == Layout::blocks16 ? whole_sets(n) * block16_row_bytes(type_, rows_.n_in).codes
+  return layout_ == Layout::blocks16 ? in_whole_sets(n) * block16_row_bytes(type_, rows_.n_in).codes
                                      : n * block_row_bytes(type_, rows_.n_in).codes;
 }
 
 uint64_t BlockRepacker::scale_bytes(uint32_t n) const {
-  return layout_ == Layout::blocks16 ? whole_sets(n) * block16_row_bytes(type_, rows_.n_in).scales
+  return layout_ == Layout::blocks16 ? in_whole_sets(n) * block16_row_bytes(type_, rows_.n_in).scales
                                      : n * block_row_bytes(type_, rows_.n_in).scales;
 }
 

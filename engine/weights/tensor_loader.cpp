@@ -249,7 +249,7 @@ WeightReader::Put TensorLoader::put_in_place(const TensorStack& stack, size_t by
 }
 
 Matrix TensorLoader::from_file(const TensorStack& stack, size_t by_heads) {
-  PlaceBackend nowhere(backend_, {});
+  PlaceBackend nowhere(backend_, homes_.places[0]->size());
   Placement all_there;
   const uint64_t before = done_;
   const std::function<bool(uint64_t, uint64_t)> tell = [&](uint64_t done, uint64_t) {

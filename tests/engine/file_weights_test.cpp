@@ -100,6 +100,14 @@ TEST_F(FileWeights, OtherTypesGiveTheSameBits) {
   }
 }
 
+// The CPU has rows of blocks sixteen by sixteen, and so those of q, k and v each with some behind their last.
+TEST_F(FileWeights, RowsThatDoNotFillTheirSixteenHaveRoomInAPlace) {
+  options_.device = "cpu";
+  const Checkpoint file(BITNET_ODD_HEADS);
+  const Results wanted = resident(file);
+  EXPECT_TRUE(results_of(*open_least(file), kContext, kTokens) == wanted);
+}
+
 // Read where they lie, or copied through slots; with places that are overwritten behind each use.
 TEST_F(FileWeights, OnVulkanEachWayGivesTheSameBits) {
   use_vulkan();
