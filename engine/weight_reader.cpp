@@ -267,8 +267,8 @@ void WeightReader::take(uint32_t piece) {
     wait_until_read();
   }
   stats_.waited += seconds_since(start);
-  if (const std::exception_ptr error = std::exchange(place.error, nullptr)) {
-    start_over(lock, use);
+  if (const std::exception_ptr error = place.error) {
+    start_over(lock, use);  // a stop ends it early; then the place has its error still
     std::rethrow_exception(error);
   }
   place.state = Place::State::taken;

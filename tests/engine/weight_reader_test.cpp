@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -36,7 +38,8 @@ class WeightReaderTest : public testing::Test {
       const auto piece = file_->bytes().subspan(i * kPieceBytes, kPieceBytes);
       const std::span<const std::byte> halves[] = {piece.subspan(20'000), piece.first(20'000)};
       EXPECT_EQ(reader_->add(halves,
-                             [](std::span<const std::byte> from, std::span<std::byte> to) {
+                             [this, i](std::span<const std::byte> from, std::span<std::byte> to) {
+                               if (before_put_) before_put_(i);
                                std::memcpy(to.data(), from.data(), from.size());
                              }),
                 i);
@@ -91,6 +94,7 @@ class WeightReaderTest : public testing::Test {
   std::shared_ptr<const MappedFile> file_;
   std::vector<std::shared_ptr<const MappedFile>> files_;
   std::vector<std::byte> memory_[kWeightPlaces];
+  std::function<void(size_t piece)> before_put_;  // on the reader's threads
   std::unique_ptr<WeightReader> reader_;
 };
 
@@ -198,6 +202,37 @@ TEST_F(WeightReaderTest, AStopDoesNotWaitForAReadBesideOneThatFailed) {
   reader_->stop_if(nullptr);
   file_faults::set({});
   use_all(2);
+}
+
+// One piece fails while somebody waits for it, and the stop comes while the other reader has not ended.
+TEST_F(WeightReaderTest, APieceThatFailedBeforeAStopIsReadAnew) {
+  constexpr size_t kFails = kWeightPlaces, kHeld = kFails + 1, kNext = kFails + 2;
+  static_assert(kNext < kPieces && kWeightReaders == 2);
+  std::atomic<size_t> n_put = 0;
+  std::atomic<bool> is_held = false, go_on = false, has_failed = false, stop = false;
+  before_put_ = [&](size_t piece) {
+    ++n_put;
+    if (piece == kHeld) {
+      is_held = true;
+      is_held.notify_all();
+      go_on.wait(false);
+    }
+    if (piece == kFails && !has_failed.exchange(true)) {
+      is_held.wait(false);
+      throw Error(ErrorKind::model, "it fails");
+    }
+    if (piece == kNext) stop = true;  // whose thread has left the error in its place
+  };
+  begin();
+  while (n_put < kWeightPlaces) std::this_thread::yield();  // no more is read ahead
+  reader_->stop_if(&stop);
+  EXPECT_THROW(reader_->take(kFails), Stopped);
+  reader_->stop_if(nullptr);
+  go_on = true;
+  go_on.notify_all();
+  use(kFails);
+  use_all(2);
+  reader_.reset();
 }
 
 TEST_F(WeightReaderTest, AFileThatWasReplacedBeforeItIsOpenedAgainIsRefused) {
