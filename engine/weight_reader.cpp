@@ -124,7 +124,7 @@ void WeightReader::run() {
       if (wait) wait();
       if (poison_) std::memset(place.memory.data(), 0xFF, place.memory.size());
       const Piece& piece = pieces_[use % pieces_.size()];
-      read(piece, bytes, chunk);
+      read(piece, place, bytes, chunk);
       piece.put(std::span(bytes).first(piece.bytes), place.memory);
     } catch (...) {
       error = std::current_exception();
@@ -148,7 +148,14 @@ bool WeightReader::choose_direct() {
   return direct_.bytes != 0 && rate(direct_) > rate(buffered_);
 }
 
-void WeightReader::read(const Piece& piece, std::vector<std::byte>& bytes, std::vector<std::byte>& chunk) {
+// Whether nobody will use what is being read into a place.
+bool WeightReader::is_unwanted(const Place& place) const {
+  const std::lock_guard lock(mutex_);
+  return quit_ || place.dropped;
+}
+
+void WeightReader::read(const Piece& piece, const Place& place, std::vector<std::byte>& bytes,
+                        std::vector<std::byte>& chunk) {
   const auto start = Clock::now();
   bytes.resize(std::max<size_t>(bytes.size(), piece.bytes));
   const bool wanted = choose_direct();
@@ -156,9 +163,9 @@ void WeightReader::read(const Piece& piece, std::vector<std::byte>& bytes, std::
   uint64_t at = 0;
   for (const Range& range : piece.ranges) {
     const auto to = std::span(bytes).subspan(at, range.bytes);
-    if (!read_range(range, direct, to, chunk)) {
+    if (!read_range(range, place, direct, to, chunk)) {
       direct = false;
-      read_range(range, false, to, chunk);
+      read_range(range, place, false, to, chunk);
     }
     at += range.bytes;
   }
@@ -181,7 +188,7 @@ void WeightReader::read(const Piece& piece, std::vector<std::byte>& bytes, std::
 }
 
 // Returns false where the file cannot be read past the cache.
-bool WeightReader::read_range(const Range& range, bool direct, std::span<std::byte> to,
+bool WeightReader::read_range(const Range& range, const Place& place, bool direct, std::span<std::byte> to,
                               std::vector<std::byte>& chunk) const {
   const File& file = files_[range.file];
   if (direct && file.direct < 0) return false;
@@ -192,6 +199,7 @@ bool WeightReader::read_range(const Range& range, bool direct, std::span<std::by
     aligned = chunk.data() + (kDirectAlign - address % kDirectAlign) % kDirectAlign;
   }
   for (uint64_t done = 0; done < range.bytes;) {
+    if (is_unwanted(place)) throw Stopped();
     const uint64_t at = range.offset + done, skipped = direct ? at % kDirectAlign : 0;
     const uint64_t left = range.bytes - done;
     const size_t wanted =

@@ -35,7 +35,7 @@ class WeightReader {
   // Opens the files anew. Throws Error(model) where that is not possible, or where one is no longer what was
   // mapped.
   explicit WeightReader(std::span<const std::shared_ptr<const MappedFile>> files);
-  ~WeightReader();  // waits for what is being read
+  ~WeightReader();  // waits for some megabytes that are being read
   WeightReader(const WeightReader&) = delete;
   WeightReader& operator=(const WeightReader&) = delete;
 
@@ -93,8 +93,10 @@ class WeightReader {
   void open_again(const std::shared_ptr<const MappedFile>& mapped);
   void close_files();
   void run();
-  void read(const Piece& piece, std::vector<std::byte>& bytes, std::vector<std::byte>& chunk);
-  bool read_range(const Range& range, bool direct, std::span<std::byte> to,
+  bool is_unwanted(const Place& place) const;
+  void read(const Piece& piece, const Place& place, std::vector<std::byte>& bytes,
+            std::vector<std::byte>& chunk);
+  bool read_range(const Range& range, const Place& place, bool direct, std::span<std::byte> to,
                   std::vector<std::byte>& chunk) const;
   bool choose_direct();
   Place& place_of_use(uint64_t use) { return places_[place_of(static_cast<uint32_t>(use % pieces_.size()))]; }

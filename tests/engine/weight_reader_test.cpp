@@ -235,6 +235,25 @@ TEST_F(WeightReaderTest, APieceThatFailedBeforeAStopIsReadAnew) {
   reader_.reset();
 }
 
+TEST_F(WeightReaderTest, WhatNobodyWantsAnyMoreIsNotReadToItsEnd) {
+  std::atomic<int> n_put[kPieces] = {};
+  before_put_ = [&](size_t piece) { ++n_put[piece]; };
+  file_faults::set({.held_from = 1});
+  begin();
+  while (file_faults::reads() < 2) std::this_thread::yield();  // the first halves of two pieces
+  const std::atomic<bool> stop = true;
+  reader_->stop_if(&stop);
+  EXPECT_THROW(reader_->take(kPieces - 1), Stopped);
+  reader_->stop_if(nullptr);
+  file_faults::set({});
+  use(kPieces - 1);
+  use(0);
+  use(1);
+  EXPECT_EQ(n_put[0], 1);
+  EXPECT_EQ(n_put[1], 1);
+  reader_.reset();
+}
+
 TEST_F(WeightReaderTest, AFileThatWasReplacedBeforeItIsOpenedAgainIsRefused) {
   std::filesystem::rename(path_, path_ + ".old");
   write(bytes_);
