@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
 
 namespace bitnet {
 namespace {
@@ -21,7 +22,11 @@ ReadAhead::ReadAhead(std::vector<std::shared_ptr<const MappedFile>> files, uint6
     : files_(std::move(files)) {
   uint64_t bytes = 0;
   for (const auto& file : files_) bytes += file->bytes().size();
-  if (bytes <= (most == 0 ? half_of_memory() : most)) thread_ = std::thread([this] { read(); });
+  if (bytes > (most == 0 ? half_of_memory() : most)) return;
+  try {
+    thread_ = std::thread([this] { read(); });
+  } catch (const std::system_error&) {  // who looks at the bytes waits for them
+  }
 }
 
 ReadAhead::~ReadAhead() {

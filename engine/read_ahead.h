@@ -17,7 +17,8 @@ namespace bitnet {
 class ReadAhead {
  public:
   // Begins with the first file. Files that together are larger than `most` are left alone, since what is read
-  // first would be gone when it is wanted; 0 = half of the computer's memory.
+  // first would be gone when it is wanted; 0 = half of the computer's memory. So are all where no thread can
+  // be had.
   explicit ReadAhead(std::vector<std::shared_ptr<const MappedFile>> files, uint64_t most = 0);
   ~ReadAhead();  // stops; what was asked for still comes
   ReadAhead(const ReadAhead&) = delete;

@@ -100,7 +100,15 @@ void WeightReader::begin(std::vector<std::span<std::byte>> places, bool poison) 
   poison_ = poison;
   for (const auto memory : places) places_.push_back({.memory = memory});
   if (pieces_.empty()) return;
-  for (uint32_t i = 0; i < kWeightReaders; ++i) threads_.emplace_back([this] { run(); });
+  try {
+    for (uint32_t i = 0; i < kWeightReaders; ++i) threads_.emplace_back([this] { run(); });
+  } catch (const std::system_error& error) {  // one alone is slower
+    if (threads_.empty())
+      throw Error(ErrorKind::runtime,
+                  fmt::format("no thread can be had that reads weights from the model's file ({}); end other "
+                              "programs, or give a --ram that all weights fit into",
+                              error.what()));
+  }
 }
 
 // What each thread does: it reads the next piece whose place is free.

@@ -47,7 +47,7 @@ class WeightReader {
   uint32_t place_of(uint32_t piece) const { return piece % kWeightPlaces; }
 
   // Begins to read. Piece i goes to places[place_of(i)]. If `poison`, a place is overwritten with ones before
-  // it is filled again, so that whoever is late is found.
+  // it is filled again, so that whoever is late is found. Throws Error(runtime) where no thread can be had.
   void begin(std::vector<std::span<std::byte>> places, bool poison);
 
   // While this is not null, take() looks at it and throws Stopped soon after it has become true.

@@ -68,7 +68,8 @@ OpenModel opener_of(std::shared_ptr<const Checkpoint> file, const ModelOptions& 
     LoadedModel model;
     on_progress(0);
     // The tokenizer is made while the weights are on their way.
-    auto text = std::async(std::launch::async, [&] { return read_model_text(*file, options.chat_template); });
+    auto text = std::async(std::launch::async | std::launch::deferred,  // behind them where no thread is had
+                           [&] { return read_model_text(*file, options.chat_template); });
     EngineOptions engine = engine_options(options);
     if (!device.empty()) engine.device = device;
     engine.on_progress = [&](uint64_t done, uint64_t total) {

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "tests/engine/session.h"
+#include "tests/support/no_threads.h"
 
 namespace bitnet {
 namespace {
@@ -160,6 +161,21 @@ TEST_P(Exceptions, OfATraceThatCannotBeWrittenLeaveATimelineThatGoesOnAfterASync
     EXPECT_EQ(answer, decoded(*fresh, 5));
   }
   std::filesystem::remove(path);
+}
+
+// All that reads and packs beside each other is done one after the other then.
+TEST(CpuInNeed, AModelIsOpenedWhereNoThreadCanBeHad) {
+  EngineOptions options = on("cpu");
+  options.threads = 1;
+  const auto answer = [&] {
+    const auto model = Engine::open(model_file(), options);
+    const auto session = Session::create(*model, 0);
+    session->sync(std::vector<int32_t>{1, 2, 3, 4, 5, 6});
+    return decoded(*session, 8);
+  };
+  const auto wanted = answer();
+  const NoThreads none;
+  EXPECT_EQ(answer(), wanted);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <iterator>
 #include <thread>
 
+#include "tests/support/no_threads.h"
+
 namespace bitnet {
 namespace {
 
@@ -51,6 +53,13 @@ TEST_F(ReadAheadTest, MoreThanFitsIsLeftAlone) {
   const auto before = threads();
   const ReadAhead ahead({file}, (4 << 20) - 1);
   EXPECT_EQ(threads(), before);  // nobody is there to read it
+}
+
+TEST_F(ReadAheadTest, WithoutAThreadFilesAreLeftAlone) {
+  const auto file = file_of("4", 4 << 20);
+  const NoThreads none;
+  const ReadAhead ahead({file});
+  EXPECT_EQ(file->bytes().back(), std::byte{'x'});
 }
 
 }  // namespace

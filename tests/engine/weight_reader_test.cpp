@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "tests/support/file_faults.h"
+#include "tests/support/no_threads.h"
 
 namespace bitnet {
 namespace {
@@ -252,6 +253,17 @@ TEST_F(WeightReaderTest, WhatNobodyWantsAnyMoreIsNotReadToItsEnd) {
   EXPECT_EQ(n_put[0], 1);
   EXPECT_EQ(n_put[1], 1);
   reader_.reset();
+}
+
+TEST_F(WeightReaderTest, ThatThereAreNoThreadsIsSaid) {
+  const NoThreads none;
+  try {
+    begin();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::runtime);
+    EXPECT_THAT(error.what(), HasSubstr("no thread can be had"));
+  }
 }
 
 TEST_F(WeightReaderTest, AFileThatWasReplacedBeforeItIsOpenedAgainIsRefused) {
