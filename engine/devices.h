@@ -43,6 +43,10 @@ std::vector<DeviceInfo> list_devices();
 // its control group's share of processor time allows. More threads than that only wait for each other.
 uint32_t most_threads();
 
+// Bytes of memory that this process may have: the computer's, or what its control group is limited to, if
+// that is less; 0 where it is not known.
+uint64_t memory_of_computer();
+
 // Bytes a second that the kernels of a device read of its own memory and of host memory; 0 = it cannot. A
 // GPU's are measured when they are first asked for, in half a second, and kept in the cache folder for the
 // device and its driver. On the CPU both are the speed of its memory now.

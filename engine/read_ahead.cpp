@@ -1,20 +1,16 @@
 #include "engine/read_ahead.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <system_error>
+
+#include "engine/devices.h"
 
 namespace bitnet {
 namespace {
 
 constexpr size_t kStep = 1 << 20;  // Linux reads no more for one call than a device takes at a time
-
-uint64_t half_of_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-  return pages > 0 && bytes > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(bytes) / 2 : 0;
-}
 
 }  // namespace
 
@@ -22,7 +18,7 @@ ReadAhead::ReadAhead(std::vector<std::shared_ptr<const MappedFile>> files, uint6
     : files_(std::move(files)) {
   uint64_t bytes = 0;
   for (const auto& file : files_) bytes += file->bytes().size();
-  if (bytes > (most == 0 ? half_of_memory() : most)) return;
+  if (bytes > (most == 0 ? memory_of_computer() / 2 : most)) return;
   try {
     thread_ = std::thread([this] { read(); });
   } catch (const std::system_error&) {  // who looks at the bytes waits for them

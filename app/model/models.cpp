@@ -1,7 +1,6 @@
 #include "models.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -76,16 +75,11 @@ void add_folder(const std::string& folder, std::vector<HereModel>& models) {
   models.insert(models.end(), found.begin(), found.end());
 }
 
-uint64_t memory_of_computer() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : kNoLimit;
-}
-
 // What lies where if nothing may take more memory than there is.
 ModelFit fit_of(const MemoryPlan& plan, const DeviceInfo& device, EngineOptions engine) {
   ModelFit fit;
   fit.memory = plan.total() + (device.cpu ? plan.head_copy : 0);
-  engine.ram = std::min(engine.ram, device.cpu ? device.memory_bytes : memory_of_computer());
+  if (const uint64_t all = memory_of_computer(); all != 0) engine.ram = std::min(engine.ram, all);
   try {
     const Placement p = place_model(plan, device, engine);
     fit.kind = !device.unusable.empty() || (!device.cpu && plan.fixed() > device.memory_bytes)

@@ -48,8 +48,7 @@ DeviceInfo describe(const std::string& kernels, unsigned threads) {
   d.driver = fmt::format("{}, {} {}", kernels, threads, threads == 1 ? "thread" : "threads");
   d.cpu = true;
   d.arithmetic = kernels == "sse4" ? "cpu, int8 units, without fused multiply-add" : "cpu, int8 units";
-  d.memory_bytes =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  d.memory_bytes = memory_of_computer();
   d.integer_dot = d.fast_integer_dot = kernels != "scalar" && kernels != "sse4" && kernels != "avx2";
   d.max_buffer_bytes = d.free_bytes = d.memory_bytes;
   d.unified = true;

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <fstream>
 #include <numeric>
 #include <set>
-#include <sstream>
 #include <system_error>
 
+#include "engine/control_groups.h"
 #include "engine/error.h"
 
 namespace bitnet::cpu {
@@ -45,24 +44,6 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-double number_or(const std::string& text, double otherwise) {
-  std::istringstream in(text);
-  double value = 0;
-  return in >> value ? value : otherwise;
-}
-
-// The smallest of the quotas of a group and of all groups above it; 0 = none.
-template <typename Quota>
-double least_quota(std::string group, Quota quota_of) {
-  double least = 0;
-  while (true) {
-    const double quota = quota_of(group);
-    if (quota > 0 && (least == 0 || quota < least)) least = quota;
-    if (group.empty()) return least;
-    group.resize(std::min(group.size(), group.rfind('/') == std::string::npos ? 0 : group.rfind('/')));
-  }
-}
-
 // The numbers of the processors that this process may run on.
 std::vector<int> processors() {
   // A machine may have more processors than cpu_set_t has room for; then the kernel returns EINVAL.
@@ -83,9 +64,7 @@ std::vector<int> processors() {
 }
 
 unsigned within_quota(size_t threads) {
-  std::stringstream proc;
-  proc << std::ifstream("/proc/self/cgroup").rdbuf();
-  const unsigned limit = cgroup_processors(proc.str(), "/sys/fs/cgroup");
+  const unsigned limit = cgroup_processors();
   return limit == 0 ? static_cast<unsigned>(threads) : std::min(static_cast<unsigned>(threads), limit);
 }
 
@@ -252,34 +231,6 @@ void ThreadPool::wait_for_change(uint64_t seen, unsigned thread) {
   const uint32_t changes = changes_.load();
   if (!changed()) changes_.wait(changes);
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-unsigned cgroup_processors(const std::string& proc, const std::string& root) {
-  double least = 0;
-  std::istringstream lines(proc);
-  for (std::string line; std::getline(lines, line);) {  // "0::/group", or "4:cpu,cpuacct:/group" of version 1
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
-    std::string group = line.substr(second + 1);
-    if (group == "/") group.clear();
-    double quota = 0;
-    if (controllers == ",,") {
-      quota = least_quota(group, [&](const std::string& g) {
-        const std::string text = first_line(root + g + "/cpu.max");  // "max 100000" or "150000 100000"
-        const size_t space = text.find(' ');
-        if (space == std::string::npos || text.starts_with("max")) return 0.0;
-        return number_or(text, 0) / std::max(1.0, number_or(text.substr(space), 100'000));
-      });
-    } else if (controllers.find(",cpu,") != std::string::npos) {
-      quota = least_quota(group, [&](const std::string& g) {
-        const double period = number_or(first_line(root + "/cpu" + g + "/cpu.cfs_period_us"), 0);
-        return period <= 0 ? 0 : number_or(first_line(root + "/cpu" + g + "/cpu.cfs_quota_us"), 0) / period;
-      });
-    }
-    if (quota > 0 && (least == 0 || quota < least)) least = quota;
-  }
-  return static_cast<unsigned>(std::ceil(least));
 }
 
 unsigned usable_threads() {

@@ -175,8 +175,4 @@ unsigned usable_threads();
 // How many threads can run here at once: as above, but every hardware thread of a core counts.
 unsigned most_threads();
 
-// Whole processors that the limits of a control group leave, rounded up; 0 where there is no limit. `proc` is
-// the text of /proc/self/cgroup, `root` where the cgroup file systems are mounted (/sys/fs/cgroup).
-unsigned cgroup_processors(const std::string& proc, const std::string& root);
-
 }  // namespace bitnet::cpu
