@@ -4,8 +4,6 @@
 #include "engine/backend.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
@@ -55,6 +53,18 @@ DeviceInfo describe(const std::string& kernels, unsigned threads) {
   return d;
 }
 
+constexpr const char* kLessWeights = "with --ram SIZE weights that have no room stay in the model's file";
+
+// Memory for so many bytes of weights and for others behind them, where there is more.
+std::shared_ptr<Memory> memory_for_weights(uint64_t bytes) {
+  constexpr uint64_t kTogether = 256 << 20;
+  if (bytes < kTogether) try {
+      return std::make_shared<Memory>(kTogether);
+    } catch (const Error&) {  // as under a limit of addresses
+    }
+  return std::make_shared<Memory>(bytes, kLessWeights);
+}
+
 class CpuBackend : public Backend {
  public:
   explicit CpuBackend(const EngineOptions& options)
@@ -70,14 +80,16 @@ class CpuBackend : public Backend {
   // Weights lie one behind the other while a model is loaded, so that large pages hold them.
   BufferPtr allocate(uint64_t bytes, BufferUse use) override {
     if (use != BufferUse::weights || loaded_) {
-      auto memory = std::make_shared<Memory>(bytes);
+      const bool of_weights = use == BufferUse::host_weights || use == BufferUse::weights;
+      auto memory =
+          of_weights ? std::make_shared<Memory>(bytes, kLessWeights) : std::make_shared<Memory>(bytes);
       const auto all = memory->bytes();
       return std::make_unique<CpuBuffer>(std::move(memory), all.first(bytes));
     }
-    constexpr uint64_t kLine = 64, kTogether = 256 << 20;
+    constexpr uint64_t kLine = 64;
     const uint64_t taken = (bytes + kLine - 1) / kLine * kLine;
     if (free_weights_.size() < taken) {
-      weights_ = std::make_shared<Memory>(std::max(taken, kTogether));
+      weights_ = memory_for_weights(taken);
       weights_->prefer_large_pages();
       free_weights_ = weights_->bytes();
     }
@@ -102,7 +114,11 @@ class CpuBackend : public Backend {
     if (!bytes.empty()) std::memcpy(cpu_buffer(to).data() + offset, bytes.data(), bytes.size());
   }
 
-  void finish_uploads() override { loaded_ = true; }
+  void finish_uploads() override {
+    loaded_ = true;
+    if (weights_) weights_->shorten(weights_->bytes().size() - free_weights_.size());
+    free_weights_ = {};
+  }
 
   void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) override {
     assert(offset + bytes.size() <= from.size());
@@ -205,9 +221,14 @@ class CpuBackend : public Backend {
       return nullptr;
     if (head_shortlist_ != HeadShortlist::always && !shortlist_pays(table.n_vocab, table.n_embd))
       return nullptr;
-    auto& shortlist = shortlists_[chunk.bytes.get()];
-    if (!shortlist) shortlist = std::make_unique<Shortlist>(kernels_, rows_of(table, chunk), table.n_vocab);
-    if (head_shortlist_ == HeadShortlist::always) shortlist->wait();
+    const auto [at, is_new] = shortlists_.try_emplace(chunk.bytes.get());
+    auto& shortlist = at->second;
+    if (is_new) try {
+        shortlist = std::make_unique<Shortlist>(kernels_, rows_of(table, chunk), table.n_vocab);
+      } catch (const std::exception&) {  // no memory, or no thread: the whole head gives the same
+        if (head_shortlist_ == HeadShortlist::always) throw;
+      }
+    if (shortlist && head_shortlist_ == HeadShortlist::always) shortlist->wait();
     return shortlist.get();
   }
 
@@ -224,28 +245,11 @@ class CpuBackend : public Backend {
   std::weak_ptr<Unfinished> last_shortlisted_;
   std::vector<float> lower_;  // of largest_logits
   std::map<const Buffer*, std::unique_ptr<Shortlist>>
-      shortlists_;  // by the buffer of weights, which lives as long as the backend
+      shortlists_;  // by the buffer of weights, which lives as long as the backend; null where none can be
+                    // had
 };
 
 }  // namespace
-
-namespace cpu {
-
-Memory::Memory(uint64_t bytes) {
-  bytes = std::max<uint64_t>(bytes, 1);
-  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED)
-    throw Error(ErrorKind::device,
-                fmt::format("there are no {:.1f} MB of memory left; a smaller --ctx takes less",
-                            static_cast<double>(bytes) / 1e6));
-  bytes_ = {static_cast<std::byte*>(mapped), bytes};
-}
-
-Memory::~Memory() { munmap(bytes_.data(), bytes_.size()); }
-
-void Memory::prefer_large_pages() { madvise(bytes_.data(), bytes_.size(), MADV_HUGEPAGE); }
-
-}  // namespace cpu
 
 DeviceInfo describe_cpu(const EngineOptions& options) {
   return describe(choose(kernels_of(options).cpu_kernels).name,

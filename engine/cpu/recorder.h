@@ -8,6 +8,7 @@
 
 #include "engine/backend.h"
 #include "kernels.h"
+#include "memory.h"
 #include "shortlist.h"
 #include "table_rows.h"
 #include "thread_pool.h"
@@ -25,21 +26,6 @@ struct RowsDone;
 // vector from which they come is still there.
 struct Unfinished {
   std::shared_ptr<ShortlistedHead> head;
-};
-
-// Zeros, which the kernel gives pages when they are touched.
-class Memory {
- public:
-  explicit Memory(uint64_t bytes);
-  ~Memory();
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  std::span<std::byte> bytes() const { return bytes_; }
-  // Asks for pages of 2 MB, with which the processor misses fewer addresses.
-  void prefer_large_pages();
-
- private:
-  std::span<std::byte> bytes_;
 };
 
 // A part of host memory, or of the mapped file, which is read-only and outlives the buffer.

@@ -1,25 +1,15 @@
 #include "shortlist.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <numeric>
 
 namespace bitnet::cpu {
 namespace {
 
 constexpr double kMostSum = 2147483647.0;
-
-std::span<int8_t> map_codes(size_t bytes) {
-  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) throw std::bad_alloc();
-  madvise(mapped, bytes, MADV_HUGEPAGE);
-  return {static_cast<int8_t*>(mapped), bytes};
-}
 
 }  // namespace
 
@@ -28,14 +18,15 @@ Shortlist::Shortlist(const CpuKernels& kernels, const TableRows& table, uint32_t
       table_(table),
       n_rows_(n_rows),
       n_(table.n),
-      codes_(map_codes(size_t{n_rows} * table.n)),
-      rows_(n_rows),
-      builder_([this] { build(); }) {}
+      codes_(size_t{n_rows} * table.n),
+      rows_(n_rows) {
+  codes_.prefer_large_pages();
+  builder_ = std::thread([this] { build(); });
+}
 
 Shortlist::~Shortlist() {
   stop_ = true;
   builder_.join();
-  munmap(codes_.data(), codes_.size());
 }
 
 void Shortlist::build() {
@@ -43,7 +34,7 @@ void Shortlist::build() {
   std::vector<float> row(n_);
   for (uint32_t r = 0; r < n_rows_ && !stop_; ++r) {
     floats(table_.row(r), n_, row.data());
-    rows_[r] = k_.int8_row(row.data(), n_, codes_.data() + size_t{r} * n_);
+    rows_[r] = k_.int8_row(row.data(), n_, all_codes() + size_t{r} * n_);
   }
   ready_.store(!stop_, std::memory_order_release);
   ready_.notify_all();
@@ -95,7 +86,7 @@ void Shortlist::approximate(std::span<const ShortlistVector> ys, uint32_t begin,
   assert(ys.size() <= kMostVectors);
   const int16_t* p[kMostVectors] = {};
   for (size_t i = 0; i < ys.size(); ++i) p[i] = ys[i].p.data();
-  k_.int8_rows(codes_.data() + size_t{begin} * n_, n_, end - begin, p, static_cast<uint32_t>(ys.size()),
+  k_.int8_rows(all_codes() + size_t{begin} * n_, n_, end - begin, p, static_cast<uint32_t>(ys.size()),
                scratch);
   for (const ShortlistVector& y : ys) {
     Bounds most{-std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "kernels.h"
+#include "memory.h"
 #include "table_rows.h"
 
 namespace bitnet::cpu {
@@ -37,6 +38,7 @@ struct ShortlistVector {
 
 class Shortlist {
  public:
+  // Throws where there is no memory for it (Error, std::bad_alloc) or no thread (std::system_error).
   Shortlist(const CpuKernels& kernels, const TableRows& table, uint32_t n_rows);
   ~Shortlist();
   Shortlist(const Shortlist&) = delete;
@@ -46,7 +48,7 @@ class Shortlist {
   void wait() const { ready_.wait(false, std::memory_order_acquire); }
   // What `approximate` reads of rows [begin, end)
   std::span<const std::byte> codes(uint32_t begin, uint32_t end) const {
-    return std::as_bytes(codes_.subspan(size_t{begin} * n_, size_t{end - begin} * n_));
+    return codes_.bytes().subspan(size_t{begin} * n_, size_t{end - begin} * n_);
   }
   static uint64_t bytes(uint64_t n_rows, uint64_t n) { return n_rows * (n + sizeof(Int8Row)); }
 
@@ -70,13 +72,14 @@ class Shortlist {
 
  private:
   void build();
+  int8_t* all_codes() const { return reinterpret_cast<int8_t*>(codes_.bytes().data()); }
   double bound(const ShortlistVector& y, uint32_t row, float approximation) const;
 
   const CpuKernels& k_;
   const TableRows table_;
   const uint32_t n_rows_;
   const uint32_t n_;
-  const std::span<int8_t> codes_;  // [n_rows][n]
+  Memory codes_;  // [n_rows][n]
   std::vector<Int8Row> rows_;
   std::atomic<bool> ready_ = false;
   std::atomic<bool> stop_ = false;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 #include "tests/engine/session.h"
@@ -113,23 +114,24 @@ TEST_P(Exceptions, OfOnRowsLeaveATimelineWithoutLogits) {
   EXPECT_EQ(copy(session->logits()), logits_after(tokens));
 }
 
-// No file can become larger than this while it lives.
-class MostOfAFile {
+// The process cannot have more of a resource than this while it lives.
+class Most {
  public:
-  explicit MostOfAFile(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
+  Most(__rlimit_resource what, rlim_t most) : what_(what) {
+    getrlimit(what, &before_);
     rlimit limit = before_;
-    limit.rlim_cur = bytes;
-    setrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = most;
+    setrlimit(what, &limit);
   }
-  ~MostOfAFile() {
-    setrlimit(RLIMIT_FSIZE, &before_);
+  ~Most() {
+    setrlimit(what_, &before_);
     signal(SIGXFSZ, signal_);
   }
 
  private:
+  const __rlimit_resource what_;
   rlimit before_{};
-  void (*const signal_)(int) = signal(SIGXFSZ, SIG_IGN);
+  void (*const signal_)(int) = signal(SIGXFSZ, SIG_IGN);  // of a file that gets too large
 };
 
 TEST_P(Exceptions, OfATraceThatCannotBeWrittenLeaveATimelineThatGoesOnAfterASync) {
@@ -146,7 +148,7 @@ TEST_P(Exceptions, OfATraceThatCannotBeWrittenLeaveATimelineThatGoesOnAfterASync
     const auto session = Session::create(*model, 0);
     session->sync(prompt);
     {
-      const MostOfAFile limit(std::filesystem::file_size(path) + kSome);
+      const Most limit(RLIMIT_FSIZE, std::filesystem::file_size(path) + kSome);
       EXPECT_THROW(decoded(*session, 20, params), Error);
       expect_wants_sync(*session);
       EXPECT_THROW(session->sync(prompt), Error);
@@ -177,6 +179,23 @@ TEST(CpuInNeed, AModelIsOpenedWhereNoThreadCanBeHad) {
   const NoThreads none;
   EXPECT_EQ(answer(), wanted);
 }
+
+#ifndef BITNET_SANITIZED  // which takes all addresses for itself
+// As under ulimit -v.
+TEST(CpuInNeed, ASmallModelIsOpenedWhereThereAreFewAddresses) {
+  constexpr rlim_t kSome = 160 << 20;
+  EngineOptions options = on("cpu");
+  options.threads = 1;
+  options.n_ctx = 64;
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const Most limit(RLIMIT_AS, pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + kSome);
+  const auto model = Engine::open(model_file(), options);
+  const auto session = Session::create(*model, 64);
+  session->sync(std::vector<int32_t>{1, 2, 3, 4, 5, 6});
+  EXPECT_FALSE(decoded(*session, 8).empty());
+}
+#endif
 
 }  // namespace
 }  // namespace bitnet

@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <random>
 
 #include "engine/backend.h"
 #include "engine/kernel_options.h"
 #include "engine/layouts/file_types.h"
+#include "tests/support/no_threads.h"
 
 namespace bitnet {
 namespace {
@@ -133,7 +135,7 @@ constexpr uint32_t kLargest[] = {3, 1, 6};
 // Of each of some vectors, which are one batch.
 std::vector<Outcome> outcomes_of(const cpu::TableRows& rows, uint32_t n_rows,
                                  const std::vector<std::vector<float>>& ys, HeadShortlist shortlist,
-                                 const std::string& kernels) {
+                                 const std::string& kernels, bool has_threads = true) {
   EngineOptions options;
   options.kernels = share({.cpu_kernels = kernels, .head_shortlist = shortlist});
   options.threads = 2;
@@ -155,6 +157,8 @@ std::vector<Outcome> outcomes_of(const cpu::TableRows& rows, uint32_t n_rows,
   const BufferPtr partial =
       backend->allocate(n_tokens * kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
   const BufferPtr result = backend->allocate(n_tokens * sizeof(ArgmaxResult), BufferUse::shared);
+  std::optional<NoThreads> none;
+  if (!has_threads) none.emplace();
   const auto program = backend->record([&](Recorder& r) {
     r.head(e, *x, *logits, n_tokens);
     r.argmax(*logits, n_rows, *partial, *result, n_tokens);
@@ -277,6 +281,22 @@ TEST(Shortlist, AHeadOfAnyDenseTypeMayHaveOne) {
       EXPECT_EQ(shortlisted.largest.size(), std::size(kLargest));
     }
   }
+}
+
+TEST(Shortlist, WhereNoneCanBeHadTheHeadIsWhole) {
+  constexpr uint32_t kRows = 22'000;  // as many as pay
+  static_assert(uint64_t{kRows} * kWide >= 8 << 20);
+  std::mt19937 rng(5);
+  HalfTable table;
+  table.halves.resize(size_t{kRows} * kWide);
+  for (uint16_t& half : table.halves)
+    half = static_cast<uint16_t>((rng() & 0x8000) | (0x2000 + rng() % 0x400));
+  const std::vector<std::vector<float>> ys = {normal_vector(rng, 1)};
+  const Outcome full = outcomes_of(table.in_file(), kRows, ys, HeadShortlist::never, "")[0];
+  const Outcome found = outcomes_of(table.in_file(), kRows, ys, HeadShortlist::where_large, "", false)[0];
+  EXPECT_TRUE(found.largest.empty());
+  EXPECT_EQ(found.argmax.index, full.argmax.index);
+  EXPECT_EQ(found.logits, full.logits);
 }
 
 }  // namespace
