@@ -50,7 +50,8 @@ struct EngineOptions {
   std::shared_ptr<const KernelOptions> kernels;  // for tests and measurements; null = the best for the device
   // What may be taken of memory. The weights leave room for one session of n_ctx tokens (0:
   // usual_context()). Where a number is given for vram, nothing is allocated past it. The CPU knows `ram`
-  // alone, for everything. What there is no room for stays in the file.
+  // alone, for everything; without it, that is memory_of_computer() less a margin. What there is no room for
+  // stays in the file.
   VramBudget vram;
   uint64_t ram =
       kNoLimit;  // bytes of weights in host memory, and of the places that weights of the file go to
@@ -77,7 +78,8 @@ DeviceInfo find_device(const EngineOptions& options);
 uint64_t vram_budget(const VramBudget& budget, const DeviceInfo& device);
 
 // Where the weights would lie on this device. Throws Error(device) that names the smallest budget that works
-// where one of the options is too small.
+// where one of the options is too small. Where nobody gives a number, what cannot stay in the file is placed
+// whether there is as much or not.
 Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const EngineOptions& options);
 
 // What was read of weights that stay in the file.

@@ -54,7 +54,7 @@ struct Placement {
   // counted as if all experts were used alike.
   uint32_t expert_places = 0;
   uint64_t expert_bytes = 0;  // of all these places
-  uint64_t head_copy = 0;     // of MemoryPlan, where a GPU has room for it; in on_device
+  uint64_t head_copy = 0;     // of MemoryPlan, where there is room for it beside all weights; in on_device
   uint64_t slots = 0;         // bytes of each of kWeightSlots, which are in on_device; 0: there are none
   uint64_t places = 0;  // bytes of each of kWeightPlaces, which are in none of the sums; 0: there are none
   uint64_t for_reading = 0;  // bytes of all places, and of what readers have

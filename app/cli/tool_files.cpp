@@ -101,14 +101,21 @@ std::vector<ChatMessage> read_messages(const std::string& text) {
   return messages;
 }
 
-std::string cpu_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& plan) {
+std::string cpu_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& plan, const Options& options) {
   std::string s = fmt::format("   kind    the processor itself, {}\n", d.driver);
   s += fmt::format("   memory  {}\n", size_text(d.memory_bytes));
   if (!plan) return s;
-  const bool fits = plan->total() + plan->head_copy <= d.memory_bytes;
-  s += fmt::format("   model   {}\n", fits ? "fits" : "does not fit");
-  if (plan->head_copy != 0)
-    s += fmt::format("           here it takes {} more, to answer faster\n", size_text(plan->head_copy));
+  Placement p;
+  try {
+    p = place_model(*plan, d, {.ram = options.ram});
+  } catch (const Error&) {
+    return s + "   model   does not fit\n";
+  }
+  s += p.on_device + p.for_reading > d.memory_bytes ? "   model   does not fit\n"
+       : p.in_file == 0                             ? "   model   fits\n"
+                        : fmt::format("   model   fits, with {} left in its file\n", size_text(p.in_file));
+  if (p.head_copy != 0)
+    s += fmt::format("           here it takes {} more, to answer faster\n", size_text(p.head_copy));
   return s;
 }
 
@@ -194,7 +201,7 @@ void tool_devices(const Options& options, Output& out) {
   std::string s;
   for (const DeviceInfo& d : devices) {
     s += fmt::format("{}  {}\n", d.index, printable(d.name));
-    s += d.cpu ? cpu_rows(d, plan) : vulkan_rows(d, plan, options);
+    s += d.cpu ? cpu_rows(d, plan, options) : vulkan_rows(d, plan, options);
   }
   if (plan) s += fmt::format("The model takes {}.\n", memory_text(*plan));
   if (std::none_of(devices.begin(), devices.end(),

@@ -78,15 +78,17 @@ void add_folder(const std::string& folder, std::vector<HereModel>& models) {
 // What lies where if nothing may take more memory than there is.
 ModelFit fit_of(const MemoryPlan& plan, const DeviceInfo& device, EngineOptions engine) {
   ModelFit fit;
-  fit.memory = plan.total() + (device.cpu ? plan.head_copy : 0);
-  if (const uint64_t all = memory_of_computer(); all != 0) engine.ram = std::min(engine.ram, all);
+  fit.memory = plan.total();
+  if (const uint64_t all = memory_of_computer(); !device.cpu && all != 0)
+    engine.ram = std::min(engine.ram, all);
   try {
     const Placement p = place_model(plan, device, engine);
-    fit.kind = !device.unusable.empty() || (!device.cpu && plan.fixed() > device.memory_bytes)
-                   ? ModelFit::Kind::no
-               : p.in_file != 0 ? ModelFit::Kind::in_file
-               : p.in_host != 0 ? ModelFit::Kind::in_host
-                                : ModelFit::Kind::fits;
+    if (device.cpu) fit.memory += p.head_copy;
+    const uint64_t least = device.cpu ? p.on_device + p.for_reading : plan.fixed();
+    fit.kind = !device.unusable.empty() || least > device.memory_bytes ? ModelFit::Kind::no
+               : p.in_file != 0                                        ? ModelFit::Kind::in_file
+               : p.in_host != 0                                        ? ModelFit::Kind::in_host
+                                                                       : ModelFit::Kind::fits;
   } catch (const Error&) {
     fit.kind = ModelFit::Kind::no;
   }

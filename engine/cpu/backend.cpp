@@ -108,6 +108,7 @@ class CpuBackend : public Backend {
     return std::make_unique<CpuBuffer>(cpu_buffer(*whole), offset, bytes);
   }
   void read_weights_with(WeightReader& reader) override { reader_ = &reader; }
+  void allow_head_copy() override { may_copy_head_ = true; }
 
   void upload(Buffer& to, uint64_t offset, std::span<const std::byte> bytes) override {
     assert(offset + bytes.size() <= to.size());
@@ -219,8 +220,8 @@ class CpuBackend : public Backend {
     if (table.is_ternary() || table.wants_all_logits || table.chunks.size() != 1 || table.n_embd % 64 != 0 ||
         head_shortlist_ == HeadShortlist::never)
       return nullptr;
-    if (head_shortlist_ != HeadShortlist::always && !shortlist_pays(table.n_vocab, table.n_embd))
-      return nullptr;
+    const bool pays = may_copy_head_ && shortlist_pays(table.n_vocab, table.n_embd);
+    if (head_shortlist_ != HeadShortlist::always && !pays) return nullptr;
     const auto [at, is_new] = shortlists_.try_emplace(chunk.bytes.get());
     auto& shortlist = at->second;
     if (is_new) try {
@@ -236,6 +237,7 @@ class CpuBackend : public Backend {
   ThreadPool pool_;
   DeviceInfo device_;
   const HeadShortlist head_shortlist_;
+  bool may_copy_head_ = false;
   RunInput input_;
   WeightReader* reader_ = nullptr;
   bool loaded_ = false;                              // all weights are there

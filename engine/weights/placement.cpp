@@ -97,6 +97,33 @@ Placement place_with_slots(const MemoryPlan& plan, const DeviceInfo& device, con
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::device, why); }
 
+// The CPU has one memory, of which nobody knows what is free: what others have is given to who wants it more.
+uint64_t cpu_budget(const DeviceInfo& device, const EngineOptions& options) {
+  const bool is_known = options.ram == kNoLimit && device.memory_bytes != 0;
+  return is_known ? within_margin(device.memory_bytes) : options.ram;
+}
+
+// A copy of the head is there for speed, so weights come first.
+void add_head_copy(Placement& p, const MemoryPlan& plan, uint64_t budget) {
+  const bool all_there = p.in_host == 0 && p.in_file == 0;
+  if (!all_there || p.on_device > budget || plan.head_copy > budget - p.on_device) return;
+  p.head_copy = plan.head_copy;
+  p.on_device += plan.head_copy;
+}
+
+Placement place_on_cpu(const MemoryPlan& plan, const DeviceInfo& device, const EngineOptions& options) {
+  const uint64_t budget = cpu_budget(device, options);
+  uint64_t least_ram = 0;
+  Placement p = place_with_file(plan.fixed(), plan.pieces, {budget, 0, /*one_memory=*/true}, &least_ram);
+  if (least_ram > options.ram)
+    refuse(
+        fmt::format("--ram {}: what cannot stay in the model's file takes {} of memory on the CPU; give as "
+                    "much, or a smaller --ctx",
+                    size_option(options.ram), size_option(least_ram)));
+  add_head_copy(p, plan, budget);
+  return p;
+}
+
 }  // namespace
 
 uint64_t vram_budget(const VramBudget& budget, const DeviceInfo& device) {
@@ -215,18 +242,8 @@ std::string size_option(uint64_t bytes) {
 }
 
 Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const EngineOptions& options) {
+  if (device.cpu) return place_on_cpu(plan, device, options);
   uint64_t least_ram = 0;
-  if (device.cpu) {
-    const uint64_t fixed = plan.fixed() + plan.head_copy;
-    Placement p = place_with_file(fixed, plan.pieces, {options.ram, 0, /*one_memory=*/true}, &least_ram);
-    if (least_ram > options.ram)
-      refuse(
-          fmt::format("--ram {}: what cannot stay in the model's file takes {} of memory on the CPU; give "
-                      "as much, or a smaller --ctx",
-                      size_option(options.ram), size_option(least_ram)));
-    p.on_device -= plan.head_copy;
-    return p;
-  }
   uint64_t vram = vram_budget(options.vram, device);
   if (plan.fixed() > vram) {
     if (options.vram.kind != VramBudget::Kind::automatic)
@@ -240,11 +257,7 @@ Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const En
   const uint64_t ram = host_budget(device, options);
   const Budgets budgets{one_memory ? std::min(vram, ram) : vram, ram, one_memory};
   Placement p = place_with_slots(plan, device, budgets, &least_ram);
-  const uint64_t room = budgets.vram - std::min(budgets.vram, p.on_device);
-  if (p.in_host == 0 && p.in_file == 0 && plan.head_is_floats && !device.software && plan.head_copy <= room) {
-    p.head_copy = plan.head_copy;
-    p.on_device += plan.head_copy;
-  }
+  if (plan.head_is_floats && !device.software) add_head_copy(p, plan, budgets.vram);
   if (least_ram > options.ram)
     refuse(fmt::format("--ram {}: what cannot stay in the model's file takes {} of {} memory; give as much{}",
                        size_option(options.ram), size_option(least_ram), one_memory ? "the" : "host",

@@ -267,6 +267,42 @@ TEST(Placement, WhatADriverHasNoMemoryForStaysInTheFile) {
   EXPECT_EQ(place_model(plan, device, {}).on_device, kPieces * kPiece);
 }
 
+// Whoever asks is told what the engine does; without a number that is less than all memory.
+TEST(Placement, OfAModelThatMemoryIsTooSmallForTheCpuLeavesAPartInTheFile) {
+  constexpr uint64_t kGiga = 1 << 30, kPiece = kGiga / 4;
+  constexpr uint32_t kPieces = 40;
+  const std::vector<GgufTensor> tensors(kPieces);
+  MemoryPlan plan;
+  plan.head_copy = kPiece;
+  for (uint32_t i = 0; i < kPieces; ++i)
+    plan.pieces.push_back({.kind = feed_forward,
+                           .layer = i,
+                           .bytes = kPiece,
+                           .read = kPiece,
+                           .tensor = &tensors[i],
+                           .file_bytes = kPiece});
+  constexpr uint64_t kAll = kPieces * kPiece;
+  DeviceInfo device;
+  device.cpu = true;
+  device.memory_bytes = kAll;
+  const Placement p = place_model(plan, device, {});
+  EXPECT_GT(p.in_file, 0U);
+  EXPECT_GT(p.on_device, kAll / 2);
+  EXPECT_LT(p.on_device + p.for_reading, device.memory_bytes);
+  EXPECT_EQ(place_model(plan, device, {.ram = kAll}).in_file, 0U);  // as somebody wants it
+
+  // What is there for speed alone takes no weight's place.
+  EXPECT_EQ(place_model(plan, device, {.ram = kAll + kPiece - 1}).head_copy, 0U);
+  EXPECT_EQ(place_model(plan, device, {.ram = kAll + kPiece - 1}).on_device, kAll);
+  EXPECT_EQ(place_model(plan, device, {.ram = kAll + kPiece}).head_copy, kPiece);
+  EXPECT_EQ(place_model(plan, device, {.ram = kAll + kPiece}).on_device, kAll + kPiece);
+  EXPECT_EQ(place_model(plan, device, {.ram = kAll - 1}).head_copy, 0U);
+  device.memory_bytes = 4 * kAll;
+  EXPECT_EQ(place_model(plan, device, {}).on_device, kAll + kPiece);
+  device.memory_bytes = 0;  // not known
+  EXPECT_EQ(place_model(plan, device, {}).on_device, kAll + kPiece);
+}
+
 TEST(Placement, SizesAreNamedAsOptionsTakeThemAndRoundedUp) {
   EXPECT_EQ(size_option(0), "0M");
   EXPECT_EQ(size_option(1), "1K");

@@ -8,16 +8,45 @@ import json
 import os
 import pty
 import shutil
+import struct
 import subprocess
+import sys
 import threading
 import time
 import unittest
 
+import numpy as np
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import gguf_types
+import make_family
+import make_model
 from pull_test import FOLDER, KEPT, MODEL, PROGRAM, Server, environment
 
 REPO, FILE = "microsoft/bitnet-b1.58-2B-4T-gguf", "ggml-model-i2_s.gguf"  # of bitnet-2b4t
 PLACE = os.path.join(KEPT, "hub", REPO, FILE)
 MINE = os.path.join(FOLDER, "mine")
+
+
+def write_without_weights(path, least):
+    """Writes a file of at least so many bytes that is none of them on the disk, but for what says what is in it."""
+    def written(layers):
+        a = make_family.parse(["-", *"--proj q8_0 --dim 4096 --ffn 16384 --heads 32 --kv 2".split(), "--layers", str(layers)])
+        meta, n_vocab = make_family.metadata(a, np.random.default_rng(1), a.dim // a.heads)
+        directory, at, count = b"", 0, 0
+        for name, kind, shape in make_family.tensors(a, n_vocab, a.dim // a.heads):
+            kind = "f32" if len(shape) == 1 else kind
+            directory += make_model.text(name) + struct.pack(f"<I{len(shape)}Q", len(shape), *shape[::-1])
+            directory += struct.pack("<IQ", gguf_types.KINDS[kind].id, at)
+            at, count = at + (gguf_types.size(kind, shape) + 31) // 32 * 32, count + 1
+        head = b"GGUF" + struct.pack("<IQQ", 3, count, len(meta)) + b"".join(meta) + directory
+        return head + b"\0" * (-len(head) % 32), at
+
+    layer = written(2)[1] - written(1)[1]
+    head, weights = written(least // layer + 1)
+    with open(path, "wb") as file:
+        file.write(head)
+        file.truncate(len(head) + weights)
 
 
 class Models(unittest.TestCase):
@@ -143,6 +172,16 @@ class Models(unittest.TestCase):
         self.assertFalse(os.path.lexists(KEPT + "/hub/some"))
         self.assertTrue(os.path.exists(MINE + "/blob"))
 
+    def test_a_model_larger_than_memory(self):
+        path = MINE + "/large.gguf"
+        write_without_weights(path, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 5 // 4)
+        here = {model["name"]: model for model in self.models("--models", MINE)["here"]}
+        self.assertEqual((here["large"]["fits"], here["large"]["runs"]), ("in_file", True))
+        self.assertIn("left in its file", self.run_program("devices", path))
+        plan = json.loads(self.run_program("plan", path, "--json", "--device", "cpu"))
+        self.assertGreater(plan["in_file"], 0)
+        self.assertLess(plan["on_device"], plan["memory_bytes"])
+
     def test_a_pull_that_was_begun(self):
         stall = threading.Event()
         self.server.plan = [{"content": self.content, "cut_after": 70000, "stall": stall}]
@@ -178,4 +217,4 @@ class Models(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=["models_test.py"] + __import__("sys").argv[4:])
+    unittest.main(argv=["models_test.py"] + sys.argv[4:])

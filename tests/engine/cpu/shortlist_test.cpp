@@ -140,6 +140,7 @@ std::vector<Outcome> outcomes_of(const cpu::TableRows& rows, uint32_t n_rows,
   options.kernels = share({.cpu_kernels = kernels, .head_shortlist = shortlist});
   options.threads = 2;
   const auto backend = open_cpu(options);
+  backend->allow_head_copy();
   Table e;
   e.n_vocab = n_rows;
   e.n_embd = rows.n;
