@@ -1,25 +1,14 @@
 // How ternary matrices get onto a device.
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "engine/layouts/i2s.h"
 #include "engine/layouts/pack.h"
-#include "engine/mapped_file.h"
 #include "tensor_loader.h"
 
 namespace bitnet {
 
 static bool has_bands(const RowsToPack& rows) {
   return std::ranges::all_of(rows.parts, [](const auto& p) { return p.rows % kRowsTogether == 0; });
-}
-
-// These bytes of a mapped file take no memory of this process until they are read again.
-static void release(std::span<const std::byte> bytes) {
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto at = reinterpret_cast<uintptr_t>(bytes.data());
-  const uintptr_t begin = (at + page - 1) / page * page, end = (at + bytes.size()) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 bool TensorLoader::in_fives(const RowsToPack& rows) const {
@@ -72,8 +61,7 @@ void TensorLoader::load_trits(const RowsToPack& rows, Matrix& m) {
               printable(file_.path), printable(part.tensor->name)));
     if (m.in_fives) {
       load_trits_in_fives(part, first_row, m);
-      for (const auto& file : file_.files)
-        if (is_in(*file, in_file)) release(in_file);
+      let_go(in_file);
       first_row += part.rows;
       continue;
     }
@@ -83,6 +71,7 @@ void TensorLoader::load_trits(const RowsToPack& rows, Matrix& m) {
     } else {
       if (!m.codes) m.codes = allocate(row_bytes * m.rows());
       put(*m.codes, at, as_it_lies ? in_file : block128_in_order(part, in_file, row_bytes));
+      let_go(in_file);
     }
     at += in_file.size();
   }
@@ -153,6 +142,8 @@ TensorLoader::Packed TensorLoader::load_packed(Repacker& repacker, Layout layout
     rows.row(row, tensor);
     count((last - row) * find_file_type(tensor->type)->row_bytes(rows.n_in));
   }
+  if (end == rows.rows())
+    for (const RowsToPack::Part& part : rows.parts) let_go(part.tensor->data);
   if (merges) {
     packed.scale_every *= merge_scales16(all_scales, rows.n_in / scale_every);
     packed.scales = allocate(all_scales.size() * sizeof(uint16_t));

@@ -1,9 +1,12 @@
 #include "tensor_loader.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <list>
 
 #include "engine/layouts/pack.h"
+#include "engine/mapped_file.h"
 #include "place_backend.h"
 
 namespace bitnet {
@@ -180,6 +183,7 @@ void TensorLoader::load_blocks(const RowsToPack& rows, Matrix& m) {
       backend_.upload(*to.scales, repacker.scale_bytes(row), some.scales);
       count((last - row) * row_bytes);
     }
+    let_go(tensor.data);
     to.fixed = fixed_for(repacker.bound());
     to.scale /= to.fixed;
   }
@@ -197,6 +201,7 @@ void TensorLoader::load_floats(const RowsToPack& rows, Matrix& m) {
     m.parts[i].codes = allocate(in_file.size() + kPadding);
     const uint64_t row_bytes = in_file.size() / part.rows;
     put(*m.parts[i].codes, 0, part.head_dim == 0 ? in_file : rows_in_order(part, in_file, row_bytes));
+    let_go(in_file);
   }
 }
 
@@ -205,6 +210,20 @@ void TensorLoader::put(Buffer& to, uint64_t offset, std::span<const std::byte> b
     const auto part = bytes.subspan(at, std::min<size_t>(kStep, bytes.size() - at));
     backend_.upload(to, offset + at, part);
     count(part.size());
+  }
+  let_go(bytes);
+}
+
+void TensorLoader::let_go(std::span<const std::byte> bytes) const {
+  constexpr uintptr_t kLarge = 2 << 20;  // a page may be mapped with those around it, of as much
+  for (const auto& file : file_.files) {
+    if (bytes.empty() || !is_in(*file, bytes)) continue;
+    const auto first = reinterpret_cast<uintptr_t>(file->bytes().data()),
+               at = reinterpret_cast<uintptr_t>(bytes.data());
+    const uintptr_t begin = std::max(first, at / kLarge * kLarge);
+    const uintptr_t end =
+        std::min(first + file->bytes().size(), (at + bytes.size() + kLarge - 1) / kLarge * kLarge);
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
 }
 
@@ -265,6 +284,7 @@ Matrix TensorLoader::from_file(const TensorStack& stack, size_t by_heads) {
   for (const GgufTensor* t : stack.parts)
     if (t) ranges.push_back(t->data);
   m.in_file = homes_.reader->add(ranges, put_in_place(stack, by_heads));
+  for (const auto range : ranges) let_go(range);
   const BufferPtr& place = homes_.places[homes_.reader->place_of(m.in_file)];
   const auto lay = [&](BufferPtr& buffer) {
     if (!buffer) return;

@@ -94,6 +94,8 @@ class TensorLoader {
     return static_cast<uint32_t>(std::max<uint64_t>(kStep / row_bytes / 128, 1) * 128);
   }
   void put(Buffer& to, uint64_t offset, std::span<const std::byte> bytes);
+  // What has been copied out of a mapped file takes no memory of this process there until it is read again.
+  void let_go(std::span<const std::byte> bytes) const;
   void count(uint64_t bytes) {
     done_ += bytes;
     report(done_);

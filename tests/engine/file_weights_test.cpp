@@ -108,6 +108,32 @@ TEST_F(FileWeights, RowsThatDoNotFillTheirSixteenHaveRoomInAPlace) {
   EXPECT_TRUE(results_of(*open_least(file), kContext, kTokens) == wanted);
 }
 
+// Of a mapped file, what this process has of it in memory.
+uint64_t resident_bytes(const std::string& path) {
+  std::ifstream maps("/proc/self/smaps");
+  uint64_t kib = 0;
+  bool is_of_file = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(" kB") == std::string::npos)
+      is_of_file = line.ends_with(path);  // the range, and what it is
+    if (is_of_file && line.starts_with("Rss:")) kib += std::stoull(line.substr(4));
+  }
+  return kib << 10;
+}
+
+TEST_F(FileWeights, WhatIsPackedIsNotResidentTwice) {
+  options_.device = "cpu";
+  options_.cache_folder = fmt::format("{}bitnet-resident-{}", testing::TempDir(), getpid());
+  fingerprint_of(Checkpoint(BITNET_ODD_HEADS), options_);  // the hash, which reads all of the file, is kept
+  for (const bool least : {false, true}) {
+    SCOPED_TRACE(least);
+    const Checkpoint file(BITNET_ODD_HEADS);
+    const auto model = least ? open_least(file) : Engine::open(file, options_);
+    EXPECT_LT(resident_bytes(BITNET_ODD_HEADS), file.size() / 3);
+  }
+  std::filesystem::remove_all(options_.cache_folder);
+}
+
 // Read where they lie, or copied through slots; with places that are overwritten behind each use.
 TEST_F(FileWeights, OnVulkanEachWayGivesTheSameBits) {
   use_vulkan();
