@@ -184,14 +184,25 @@ uint64_t elements(const GgufTensor& tensor) {
   return n;
 }
 
+// The kernels of I2_S take int8 inputs alone, with which the worst cosine of Qwen3.5 is 0.994.
+bool needs_finer_inputs(std::string_view architecture, TensorType type) {
+  return architecture == "qwen35" && type == TensorType::i2_s;
+}
+
 // Kernels for ternary weights know no biases and no GELU, since no such model is known.
-void check_ternary(const Checkpoint& file, const FileBlock& b, Act act) {
+void check_ternary(const Checkpoint& file, const FileBlock& b, const Config& c) {
+  for (const TensorStack* s : {&b.attention.qkv, &b.attention.gate, &b.delta.qkvz, &b.delta.gates,
+                               &b.attention.out, &b.ffn.gate_up, &b.ffn.down})
+    if (*s && needs_finer_inputs(c.architecture, s->parts[0]->type))
+      fail(file, fmt::format("tensor {} is I2_S, whose inputs have 8 bits, which cannot be run in {}: it "
+                             "needs 16, which TQ1_0, TQ2_0 and Q2_0 have there",
+                             s->parts[0]->name, c.architecture));
   const auto is_ternary = [](const TensorStack& s) { return s && find_file_type(s.parts[0]->type)->trits; };
   const TensorStack& gate_up = b.ffn.gate_up;
   const auto refuse_with = [&](const TensorStack& s, const char* what) {
     fail(file, fmt::format("tensor {} is ternary, which cannot be run with {}", s.parts[0]->name, what));
   };
-  if (is_ternary(gate_up) && (act == Act::gelu || !gate_up.parts[1])) refuse_with(gate_up, "GELU");
+  if (is_ternary(gate_up) && (c.act == Act::gelu || !gate_up.parts[1])) refuse_with(gate_up, "GELU");
   if (is_ternary(b.per_layer.gate)) refuse_with(b.per_layer.gate, "GELU");
   for (const TensorStack* s : {&b.attention.out, &gate_up, &b.ffn.down})
     if (is_ternary(*s) && s->biases[0] != nullptr) refuse_with(*s, "a bias");
@@ -330,7 +341,7 @@ ModelFile read_model(const Checkpoint& file, Activation activation) {
   for (uint32_t i = 0; i < c.n_layer; ++i) {
     m.blocks.push_back(family.block(file, c, i));
     const auto& gate_up = m.blocks.back().ffn.gate_up.parts;
-    check_ternary(file, m.blocks.back(), c.act);
+    check_ternary(file, m.blocks.back(), c);
     if (gate_up[1] && gate_up[0]->type != gate_up[1]->type) fail_as_unlike(file, *gate_up[0], *gate_up[1]);
   }
   if (family.whole) family.whole(file, m);
@@ -351,9 +362,11 @@ std::string why_not_run(std::string_view architecture, std::string_view type) {
   for (uint32_t id = 0; id < kMostTypes; ++id) {
     const FileType* known = find_file_type(TensorType{id});
     if (known == nullptr || known->name != type) continue;
-    return known->floats != nullptr
-               ? ""
-               : fmt::format("the type {} cannot be run yet", shown_name(TensorType{id}));
+    const std::string name = shown_name(TensorType{id});
+    if (known->floats == nullptr) return fmt::format("the type {} cannot be run yet", name);
+    if (needs_finer_inputs(architecture, TensorType{id}))
+      return fmt::format("the type {} cannot be run in the family {}", name, architecture);
+    return "";
   }
   return fmt::format("the type {} cannot be run yet", type);
 }

@@ -11,9 +11,9 @@ SIZES = dict(conv_kernel=4, state_size=32, group_count=1, time_step_rank=2, inne
 class Qwen35(Family):
     """A layer with a DeltaNet and one with attention."""
 
-    def __init__(self):
+    def __init__(self, *arguments):
         super().__init__("--arch", "qwen35", "--proj", "q8_0", "--dim", "64", "--ffn", "64", "--heads", "1", "--kv", "1",
-                         "--layers", "2", "--k-heads", "1", "--v-heads", "2", "--state", "32")
+                         "--layers", "2", "--k-heads", "1", "--v-heads", "2", "--state", "32", *arguments)
         self.key("rope.dimension_sections", ints([11, 11, 10, 0]))
         self.key("full_attention_interval", u32(2))
         for name, value in SIZES.items():
@@ -53,6 +53,10 @@ def tensors(c):
     for name in ("ssm_conv1d.weight", "ssm_dt.bias", "ssm_a", "ssm_norm.weight"):
         for value in (NAN, float("inf")):
             c.add("delta-not-finite", f"blk.0.{name}", lambda f: with_bytes(f, f"blk.0.{name}", 4, struct.pack("<f", value)))
+    for names in (["attn_qkv", "attn_gate"], ["attn_q", "attn_k", "attn_v"], ["attn_output"], ["ffn_down"]):
+        others = [argument for name in names for argument in ("--other", f"{name}=i2_s")]
+        c.put("delta-coarse-inputs", rf"{names[0]}\.weight is I2_S.*cannot",
+              Qwen35("--dim", "128", "--ffn", "128", "--heads", "2", *others).bytes())
     c.add("delta-decay-that-grows", "blk.0.ssm_a", lambda f: with_bytes(f, "blk.0.ssm_a", 0, struct.pack("<f", 0.5)))
 
 

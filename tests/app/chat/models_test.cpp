@@ -214,6 +214,8 @@ TEST(Catalogue, EveryRowIsWhole) {
 TEST(WhyNotRun, IsWhatTheTablesOfTheEngineSay) {
   EXPECT_EQ(why_not_run("bitnet-b1.58", "i2_s"), "");
   EXPECT_THAT(why_not_run("llama", "tl1"), HasSubstr("TL1"));
+  EXPECT_THAT(why_not_run("qwen35", "i2_s"), HasSubstr("I2_S"));
+  EXPECT_EQ(why_not_run("qwen35", "tq2_0"), "");
   EXPECT_THAT(why_not_run("llama", "no type"), HasSubstr("no type"));
   EXPECT_THAT(why_not_run("no family", "i2_s"), HasSubstr("no family"));
 }
