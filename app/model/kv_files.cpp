@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::string_view kEnding = ".kv";
 constexpr std::string_view kUnfinished = ".part";
+constexpr char kCleared[] = ".cleared";
 constexpr int64_t kUnfinishedFor = 3600;  // seconds; a program left older ones behind when it died
 
 std::string hash_of(std::span<const int32_t> tokens) {
@@ -38,9 +39,17 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
-bool make_folder(const std::string& folder) {
+int64_t nanoseconds(const struct timespec& time) {
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+void make_parent(const std::string& folder) {
   std::error_code error;
   fs::create_directories(fs::path(folder).parent_path(), error);
+}
+
+bool make_folder(const std::string& folder) {
+  make_parent(folder);
   return mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST;
 }
 
@@ -58,7 +67,7 @@ std::vector<KvFiles::Entry> KvFiles::entries() const {
     struct stat status {};
     if (lstat(at->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     entry.bytes = static_cast<uint64_t>(status.st_size);
-    entry.used = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+    entry.used = nanoseconds(status.st_mtim);
     const std::string_view name = entry.name;
     if (name.ends_with(kUnfinished) && status.st_mtim.tv_sec < std::time(nullptr) - kUnfinishedFor) {
       unlink(at->path().c_str());
@@ -110,9 +119,9 @@ std::vector<std::byte> KvFiles::read(const File& file) const {
 
 void KvFiles::remove(const File& file) const { unlink(file.path.c_str()); }
 
-void KvFiles::write(const std::string& model, std::span<const int32_t> tokens,
-                    std::span<const std::byte> payload) const {
-  if (payload.size() > most_bytes() || !make_folder(folder_)) return;
+std::optional<KvFiles::File> KvFiles::write(const std::string& model, std::span<const int32_t> tokens,
+                                            std::span<const std::byte> payload) const {
+  if (payload.size() > most_bytes() || !make_folder(folder_)) return std::nullopt;
   const std::string path =
       fmt::format("{}/{}-{}-{}{}", folder_, model, tokens.size(), hash_of(tokens), kEnding);
   const std::string unfinished = fmt::format("{}.{}{}", path, getpid(), kUnfinished);
@@ -121,10 +130,10 @@ void KvFiles::write(const std::string& model, std::span<const int32_t> tokens,
     const Descriptor out{
         open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)};
     // It is not synced: what a power cut leaves of it does not pass the checksum.
-    if (out.fd < 0) return;
+    if (out.fd < 0) return std::nullopt;
     if (!write_all(out.fd, payload) || rename(unfinished.c_str(), path.c_str()) != 0) {
       unlink(unfinished.c_str());
-      return;
+      return std::nullopt;
     }
   }
   for (const Entry& entry : entries()) {
@@ -133,6 +142,7 @@ void KvFiles::write(const std::string& model, std::span<const int32_t> tokens,
     if (beginning) unlink((folder_ + "/" + entry.name).c_str());
   }
   make_room();
+  return File{path, tokens.size()};
 }
 
 void KvFiles::make_room() const {
@@ -147,11 +157,28 @@ void KvFiles::make_room() const {
 
 void KvFiles::clear() const {
   if (folder_.empty()) return;
+  note_clear();  // first, so that who looks at it behind what he wrote knows whether this may have missed it
   std::error_code error;
   for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path();  // who still writes one finds that it has no name, and gives it up
     if (name.ends_with(kEnding) || name.ends_with(kUnfinished)) unlink(name.c_str());
   }
+}
+
+void KvFiles::note_clear() const {
+  make_parent(folder_);
+  const Descriptor mark{
+      open((folder_ + kCleared).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)};
+  struct timespec now {};
+  clock_gettime(CLOCK_REALTIME, &now);  // the file system's own clock may tick 250 times a second
+  const struct timespec times[] = {now, now};
+  if (mark.fd >= 0) futimens(mark.fd, times);
+}
+
+int64_t KvFiles::last_clear() const {
+  struct stat status {};
+  if (folder_.empty() || lstat((folder_ + kCleared).c_str(), &status) != 0) return 0;
+  return nanoseconds(status.st_mtim);
 }
 
 }  // namespace bitnet

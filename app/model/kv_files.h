@@ -6,7 +6,8 @@
 // model's fingerprint, the device's arithmetic, this program's version), how many tokens it holds and the
 // XXH3-128 of their ids. So the longest one that a prompt begins with is found by names alone, and what is
 // inside is checked by Session::load. Everything here can be lost without harm: nothing throws, and what
-// cannot be written is not there the next time.
+// cannot be written is not there the next time. Beside the folder lies an empty file, FOLDER.cleared, whose
+// time of change is that of the last clear().
 #pragma once
 
 #include <cstddef>
@@ -37,10 +38,14 @@ class KvFiles {
   std::vector<std::byte> read(const File& file) const;  // empty where that fails; the file counts as used now
   void remove(const File& file) const;
 
-  // Writes a file, 0600, whole or not at all. It replaces files that hold a beginning of the same timeline.
-  void write(const std::string& model, std::span<const int32_t> tokens,
-             std::span<const std::byte> payload) const;
+  // Writes a file, 0600, whole or not at all, and returns it, or nothing where it could not be. It replaces
+  // files that hold a beginning of the same timeline.
+  std::optional<File> write(const std::string& model, std::span<const int32_t> tokens,
+                            std::span<const std::byte> payload) const;
   void clear() const;
+  // Another number after each clear() of any program: who has a timeline in memory since before that does not
+  // write it afterwards.
+  int64_t last_clear() const;
 
  private:
   struct Entry {
@@ -53,6 +58,7 @@ class KvFiles {
   };
   std::vector<Entry> entries() const;
   void make_room() const;
+  void note_clear() const;
 
   std::string folder_;
   uint64_t most_bytes_ = 0;

@@ -197,6 +197,14 @@ void Worker::forget_timelines() {
   kv_files_.clear();
 }
 
+// Of a job, before it changes the one that is there.
+void Worker::begin_timeline(bool keep) {
+  const int64_t last_clear = kv_files_.last_clear();
+  if (last_clear != last_clear_) saved_.clear();
+  last_clear_ = last_clear;
+  keep_ = keep;
+}
+
 // What keys and values on disk belong to: only what would compute the same bits uses them again.
 std::string Worker::computation() const {
   return hash_text(fmt::format("{}\n{}\n{}", model_.engine->model().fingerprint,
@@ -230,10 +238,15 @@ size_t Worker::unsaved() const {
 
 void Worker::save() {
   try {
+    // Another program may have purged what it is of.
+    if (kv_files_.last_clear() != last_clear_) keep_ = false;
+    if (!keep_) return;
     const auto tokens = model_.session->tokens();
     const std::vector<std::byte> payload = model_.session->save();
     const std::lock_guard lock(files_mutex_);
-    if (keep_) kv_files_.write(computation(), tokens, payload);
+    if (!keep_) return;
+    const auto file = kv_files_.write(computation(), tokens, payload);
+    if (file && kv_files_.last_clear() != last_clear_) kv_files_.remove(*file);
     saved_.assign(tokens.begin(), tokens.end());
   } catch (const std::exception&) {
     keep_ = false;  // a lost device shows with the next job
@@ -318,7 +331,7 @@ void Worker::do_job(const DecodeJob& job, Finished& finished) {
   const uint64_t id = finished.job;
   Sampler sampler(job.sampler);
   SyncResult result;
-  keep_ = job.keep;
+  begin_timeline(job.keep);
   {
     const Stopwatch stopwatch(finished.stats.prefill_seconds);
     if (job.restore) restore(job.tokens);

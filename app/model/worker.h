@@ -210,6 +210,7 @@ class Worker {
   void do_job(const LookJob& job, Finished& finished);
   void do_job(const ContextJob& job, Finished& finished);
   void push(WorkerEvent event);
+  void begin_timeline(bool keep);
   void restore(const std::vector<int32_t>& tokens);
   std::string computation() const;
   size_t unsaved() const;  // tokens of the timeline that should be on disk and are not
@@ -222,6 +223,7 @@ class Worker {
   const KvFiles kv_files_;
   std::mutex files_mutex_;          // held while files are written or taken away
   std::atomic<bool> keep_ = false;  // the timeline is of a job that wants it kept
+  int64_t last_clear_ = 0;          // worker's thread only: of the files, as the timeline's job began
   std::vector<int32_t> saved_;      // worker's thread only: the timeline that is on disk
   Drafts drafts_;                   // worker's thread only
   OtherAnswers drafts_learned_;     // worker's thread only: the texts in there

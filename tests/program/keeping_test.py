@@ -140,6 +140,20 @@ class Keeping(ProgramCase):
                         subprocess.run([PROGRAM, "delete", str(number), "--now"], stdout=full, stderr=subprocess.DEVNULL, env=environment())
                 self.assertEqual(os.listdir(kept), [])
 
+    def test_a_chat_that_is_open_does_not_write_what_was_deleted_for_good(self):
+        kept = os.path.join(FOLDER, "cache/bitnet-chat/kv")
+        chat = subprocess.Popen([PROGRAM, TALKING, "--device", "cpu", "-n", "2", "--output", "jsonl"], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, env=environment())
+        chat.stdin.write(("Tell me of whales, " * 9 + "\n/new\n/help quit\n").encode())
+        chat.stdin.flush()
+        while json.loads(chat.stdout.readline()).get("command") != "help":
+            pass
+        self.assertEqual(run("delete", "1", "--now")[0], 0)
+        chat.stdin.close()  # at the end it keeps the timeline that it has
+        chat.stdout.read()
+        self.assertEqual(chat.wait(60), 0)
+        self.assertFalse(os.path.exists(kept) and os.listdir(kept))
+
     def test_a_flag_with_an_empty_value_is_none(self):
         run(TALKING, "--device", "cpu", "-n", "2", "-p", "Hello!")
         code, _, err = run("delete", "1", "--now=")

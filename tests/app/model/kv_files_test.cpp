@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <numeric>
 
 #include "app/base/event_loop.h"
@@ -109,6 +110,18 @@ TEST_F(KvFilesTest, WhatWasNotUsedForLongestGoesFirst) {
   EXPECT_TRUE(names().empty());
 }
 
+TEST_F(KvFilesTest, EachClearIsKnownToOthers) {
+  const KvFiles files(folder_, 1000), others(folder_, 0);
+  EXPECT_EQ(files.last_clear(), 0);
+  others.clear();  // also where there was nothing to clear
+  const int64_t first = files.last_clear();
+  EXPECT_NE(first, 0);
+  EXPECT_EQ(files.last_clear(), first);
+  files.clear();
+  EXPECT_NE(others.last_clear(), first);
+  EXPECT_EQ(KvFiles().last_clear(), 0);
+}
+
 TEST_F(KvFilesTest, StrangersAndLeftoversDoNoHarm) {
   const KvFiles files(folder_, 1 << 20);
   const auto ids = count_up(10);
@@ -138,10 +151,11 @@ TEST_F(KvFilesTest, NothingIsKeptWhereNothingMayBe) {
   KvFiles(folder_, 1000).write("m", ids, bytes_of(4));
 }
 
-// Each run() gives a worker with these files one job and then ends the worker.
+// Each run() gives a worker with these files one job, and then ends the worker.
 class KeptTimelineTest : public KvFilesTest {
  protected:
-  JobStats run(std::vector<int32_t> tokens, bool keep, bool restore, bool forget = false) {
+  JobStats run(std::vector<int32_t> tokens, bool keep, bool restore,
+               const std::function<void(Worker&)>& before_end = {}) {
     EventLoop loop;
     Worker worker(fake::opener(script_), KvFiles(folder_, 1 << 20));
     worker.start();
@@ -157,7 +171,7 @@ class KeptTimelineTest : public KvFilesTest {
     });
     worker.submit(job);
     while (!stats) loop.run_once();
-    if (forget) worker.forget_timelines();
+    if (before_end) before_end(worker);
     return *stats;
   }
   fake::Script script_;
@@ -189,8 +203,16 @@ TEST_F(KeptTimelineTest, AnotherComputationReadsTheConversationItself) {
 TEST_F(KeptTimelineTest, WhatIsShortOrPrivateOrForgottenIsNotKept) {
   run(count_up(20), true, false);
   run(count_up(100), false, false);
-  run(count_up(100), true, false, true);
+  run(count_up(100), true, false, [](Worker& worker) { worker.forget_timelines(); });
   EXPECT_TRUE(names().empty());
+}
+
+TEST_F(KeptTimelineTest, WhatAnotherProgramClearedIsNotWrittenAfterwards) {
+  script_.answer("answer");
+  run(count_up(100), true, false, [this](Worker&) { KvFiles(folder_, 0).clear(); });
+  EXPECT_TRUE(names().empty());
+  run(count_up(100), true, false);  // a later timeline is
+  EXPECT_EQ(names().size(), 1U);
 }
 
 TEST_F(KeptTimelineTest, ADamagedFileIsThrownAway) {
