@@ -72,6 +72,7 @@ void with_look(ChatParts& chat, std::function<void()> then) {
   job.tokens.insert(job.tokens.end(), wanted.tokens.begin(), wanted.tokens.end());
   job.first = static_cast<uint32_t>(wanted.prompt.size());
   job.candidates = kCandidates;
+  job.keep = !chat.storage.store().is_private();
   if (job.tokens.size() > chat.model->n_ctx) {
     refuse(fmt::format("the answer ends at token {}, past the context of {}", job.tokens.size(),
                        chat.model->n_ctx));

@@ -377,6 +377,7 @@ Drafts* Worker::drafts_for(const DecodeJob& job) {
 void Worker::do_job(const LookJob& job, Finished& finished) {
   const uint64_t id = finished.job;
   Session& session = *model_.session;
+  begin_timeline(job.keep);
   const auto tell = [&](size_t position, std::span<const float> logits) {
     push(looked_at(id, job.tokens[position], logits, job.candidates));
   };

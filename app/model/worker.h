@@ -82,6 +82,7 @@ struct LookJob {
   std::vector<int32_t> tokens;  // prompt and answer, size <= n_ctx
   uint32_t first = 1;           // 1 <= first < tokens.size()
   uint32_t candidates = 1;      // how many of the likeliest to name
+  bool keep = false;            // as of DecodeJob
 };
 
 // Makes a new, empty session of this size (0 = as trained); where that fails, one of the old size.

@@ -177,6 +177,13 @@ class Keeping(ProgramCase):
                 self.assertNotIn(b"whale", file.read(), name)
         self.assertIn("Hello there!", run("show", "1")[1])
 
+    def test_a_look_keeps_nothing_of_what_is_private(self):
+        for command in ("/tokens", "/alt"):
+            self.script("Hello!", "@wait idle", "/private", "/system " + "My secret is a whale. " * 12, command, "@wait idle",
+                        arguments=("--device", "cpu", "-n", "2"))
+            kept = os.path.join(FOLDER, "cache/bitnet-chat/kv")
+            self.assertFalse(os.path.exists(kept) and os.listdir(kept), command)
+
     def test_replay_verifies_and_names_what_differs(self):
         run(TALKING, "-p", "Hello!", "--seed", "5")
         code, out, err = run("replay", "1", "--verify")

@@ -156,22 +156,26 @@ class KeptTimelineTest : public KvFilesTest {
  protected:
   JobStats run(std::vector<int32_t> tokens, bool keep, bool restore,
                const std::function<void(Worker&)>& before_end = {}) {
-    EventLoop loop;
     Worker worker(fake::opener(script_), KvFiles(folder_, 1 << 20));
     worker.start();
     DecodeJob job;
     job.tokens = std::move(tokens);
     job.keep = keep;
     job.restore = restore;
+    const JobStats stats = do_job(worker, std::move(job));
+    if (before_end) before_end(worker);
+    return stats;
+  }
+  static JobStats do_job(Worker& worker, Job job) {
+    EventLoop loop;
     std::optional<JobStats> stats;
     loop.watch(worker.wake_fd(), [&] {
       for (const WorkerEvent& event : worker.take()) {
         if (const auto* finished = std::get_if<Finished>(&event)) stats = finished->stats;
       }
     });
-    worker.submit(job);
+    worker.submit(std::move(job));
     while (!stats) loop.run_once();
-    if (before_end) before_end(worker);
     return *stats;
   }
   fake::Script script_;
@@ -213,6 +217,19 @@ TEST_F(KeptTimelineTest, WhatAnotherProgramClearedIsNotWrittenAfterwards) {
   EXPECT_TRUE(names().empty());
   run(count_up(100), true, false);  // a later timeline is
   EXPECT_EQ(names().size(), 1U);
+}
+
+TEST_F(KeptTimelineTest, WhatIsLookedAtIsKeptWhereThatIsWanted) {
+  for (const bool keep : {false, true}) {
+    const auto look = [&](Worker& worker) { do_job(worker, LookJob{count_up(150), 120, 1, keep}); };
+    run(count_up(100), true, false, look);
+    const auto is_of_look = testing::Contains(testing::HasSubstr("-150-"));
+    if (keep) {
+      EXPECT_THAT(names(), is_of_look);
+    } else {
+      EXPECT_THAT(names(), testing::Not(is_of_look));
+    }
+  }
 }
 
 TEST_F(KeptTimelineTest, ADamagedFileIsThrownAway) {
