@@ -229,11 +229,16 @@ std::vector<BranchMessage> Conversation::read_branch(Store& store, int64_t numbe
   return branch;
 }
 
-void Conversation::step_back_to(std::optional<int64_t> leaf) {
-  keep([&] { store().set_leaf(number(), leaf); });
-  while (!branch_.empty() && branch_.back().stored.id != leaf.value_or(0)) branch_.pop_back();
+int64_t Conversation::step_back_to(size_t count) {
+  // An id is looked up in what keep() runs: a copy in memory has others.
+  keep([&] {
+    store().set_leaf(number(), count == 0 ? std::nullopt : std::optional(branch_[count - 1].stored.id));
+  });
+  const int64_t left = branch_.back().stored.id;
+  branch_.resize(count);
   update_context();
   show_all();
+  return left;
 }
 
 void Conversation::move_to(std::optional<int64_t> leaf) {
@@ -242,25 +247,28 @@ void Conversation::move_to(std::optional<int64_t> leaf) {
 }
 
 void Conversation::go_to(std::optional<int64_t> leaf) {
-  keep([&] { store().set_leaf(number(), leaf); });
+  const Store* const known_there = &store();
+  const auto at = std::find_if(branch_.begin(), branch_.end(),
+                               [&](const BranchMessage& message) { return message.stored.id == leaf; });
+  keep([&] {
+    if (leaf && &store() != known_there) {  // a copy in memory, which has this branch alone
+      if (at == branch_.end()) refuse("that message is on another branch, and only this one is in memory");
+      leaf = at->stored.id;
+    }
+    store().set_leaf(number(), leaf);
+  });
   branch_ = read_branch(store(), number(), leaf);
   update_context();
   show_all();
 }
 
-void Conversation::step_back_from_answer() {
-  const int64_t left = branch_.back().stored.id;
-  step_back_to(branch_.back().stored.parent);
-  undone_.push_back(left);
-}
+void Conversation::step_back_from_answer() { undone_.push_back(step_back_to(branch_.size() - 1)); }
 
 bool Conversation::undo() {
   const auto last_user = std::find_if(branch_.rbegin(), branch_.rend(),
                                       [](const BranchMessage& m) { return m.stored.role == Role::user; });
   if (last_user == branch_.rend()) return false;
-  const int64_t left = branch_.back().stored.id;
-  step_back_to(last_user->stored.parent);
-  undone_.push_back(left);
+  undone_.push_back(step_back_to(static_cast<size_t>(branch_.rend() - last_user) - 1));
   return true;
 }
 
@@ -359,15 +367,18 @@ bool Conversation::is_followed() { return !store().children(number(), branch_.ba
 void Conversation::copy_answer() {
   StoredMessage copy = branch_.back().stored;
   const std::vector<StoredToken> tokens = store().message_tokens(copy.id);
-  step_back_to(copy.parent);
+  step_back_to(branch_.size() - 1);
   add_answer(std::move(copy), tokens);
 }
 
 std::string Conversation::take_back() {
-  const StoredMessage turn = branch_.back().stored;
-  step_back_to(turn.parent);
-  if (store().children(number(), turn.id).empty()) {
-    keep([&] { store().remove_message(turn.id); });
+  const std::string text = branch_.back().stored.text;
+  const int64_t left = step_back_to(branch_.size() - 1);
+  const Store* const known_there = &store();
+  if (store().children(number(), left).empty()) {
+    keep([&] {
+      if (&store() == known_there) store().remove_message(left);  // a copy in memory is of the branch alone
+    });
     if (store().outline(number()).empty()) {
       keep([&] { store().remove_conversation(number()); });
       storage_.set_number(0);
@@ -375,7 +386,7 @@ std::string Conversation::take_back() {
       reporter_.send_status();
     }
   }
-  return turn.text;
+  return text;
 }
 
 void Conversation::begin_answer(StoredTurn turn, bool continues) {

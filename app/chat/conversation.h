@@ -61,12 +61,14 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   void set_title(std::string_view title);
   // Says that the branch is empty although something was said, as /undo leaves it; else empty.
   std::string before_first_turn();
-  bool title_is_first_line() const;                // nobody has given it another one
-  void step_back_to(std::optional<int64_t> leaf);  // an ancestor of leaf()
-  void move_to(std::optional<int64_t> leaf);       // anywhere in the tree
-  void step_back_from_answer();                    // in which the branch ends; redo() brings it back
-  bool undo();                                     // false where there is no turn to step back from
-  bool redo();                                     // false where there is nothing to bring back
+  bool title_is_first_line() const;    // nobody has given it another one
+  int64_t step_back_to(size_t count);  // less messages of the branch; returns the leaf that is left
+  // Anywhere in the tree. Throws Error(usage) for another branch where the database, which alone has that,
+  // fails now.
+  void move_to(std::optional<int64_t> leaf);
+  void step_back_from_answer();  // in which the branch ends; redo() brings it back
+  bool undo();                   // false where there is no turn to step back from
+  bool redo();                   // false where there is nothing to bring back
 
   // To the end of the branch, stored and shown. The first message makes the conversation, with this title.
   void add_user_message(const std::string& text, const std::string& title);

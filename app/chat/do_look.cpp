@@ -211,7 +211,7 @@ void go_on_from(ChatParts& chat, size_t token, size_t candidate) {
   // The thought was the beginning of the answer, and so it is now.
   begun.thought_tokens = std::min(chat.conversation.thought_tokens(), static_cast<uint32_t>(kept.size()));
   if (is_end) begun.finish = name_of(Finish::stop);
-  chat.conversation.step_back_to(chat.conversation.branch().back().stored.parent);
+  chat.conversation.step_back_to(chat.conversation.branch().size() - 1);
   chat.conversation.add_answer(std::move(begun), kept);
   if (is_end) {
     chat.conversation.update_context();

@@ -176,8 +176,7 @@ void do_fork(ChatParts& chat, std::string_view arguments) {
   if (!arguments.empty()) go_to(chat, message_number(arguments));
   const int64_t from = branch.back().number;
   if (from == old_end) {
-    const int64_t id = branch.back().stored.id;
-    chat.storage.keep([&] { chat.storage.store().set_kept(id, true); });
+    chat.storage.keep([&] { chat.storage.store().set_kept(branch.back().stored.id, true); });
   }
   std::string text = fmt::format("What you say now begins a new branch after message {}.", from);
   if (old_end != 0)
