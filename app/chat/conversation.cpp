@@ -322,7 +322,9 @@ void Conversation::add_user_message(const std::string& text, const std::string& 
     // Who goes on with a question of the command line in a chat makes it a conversation.
     if (once_ && !settings_.now.once) store().set_once(number(), false);
     message.parent = leaf();
-    message.id = store().add_message(number(), message.parent, Role::user, text);
+    std::optional<std::string_view> shown;
+    if (!branch_.empty()) shown = branch_.back().stored.text;
+    message.id = store().add_message(number(), message.parent, Role::user, text, shown);
   });
   push_message(std::move(message));
 }
@@ -394,8 +396,13 @@ void Conversation::begin_answer(StoredTurn turn, bool continues) {
   const StoredTurn wanted = std::move(turn);
   keep([&] {
     turn = wanted;
-    if (continues) turn.message = branch_.back().stored.id;
-    turn = store().begin_turn(number(), continues ? branch_.back().stored.parent : leaf(), turn);
+    if (!continues) {
+      turn = store().begin_turn(number(), leaf(), turn);
+      return;
+    }
+    const StoredMessage& last = branch_.back().stored;
+    turn.message = last.id;
+    turn = store().begin_turn(number(), last.parent, turn, last.text);
   });
   open_turn_ = turn;
   if (continues) {

@@ -35,7 +35,13 @@ void add_user_turn(ChatParts& chat, std::string_view turn, Unanswered unanswered
 
 void begin_turn(ChatParts& chat, std::string_view turn, const std::vector<AttachedFile>& files,
                 Unanswered unanswered) {
-  chat.conversation.add_user_message(with_files(files, turn), title_from(turn));
+  try {
+    chat.conversation.add_user_message(with_files(files, turn), title_from(turn));
+  } catch (const Error&) {
+    chat.read_files.put_back(files);
+    chat.front_end().return_input(typed_form(turn));
+    throw;
+  }
   if (!chat.answer.begin_or_wait(unanswered)) {
     chat.front_end().notice(chat.answer.elsewhere() == 0
                                 ? "The model is still loading; this turn starts when it is there."

@@ -249,10 +249,18 @@ void Store::set_once(int64_t conversation, bool once) {
   update.run();
 }
 
+void Store::refuse_other_text(int64_t message, std::optional<std::string_view> shown) {
+  if (!shown) return;
+  Statement query(db(), "SELECT 1 FROM message WHERE id = ? AND (finish IS NULL OR CAST(text AS TEXT) <> ?)");
+  query << message << *shown;
+  if (query.step()) throw Error(ErrorKind::usage, "another program goes on with this answer");
+}
+
 int64_t Store::add_message(int64_t conversation, std::optional<int64_t> parent, Role role,
-                           std::string_view text) {
+                           std::string_view text, std::optional<std::string_view> shown) {
   int64_t id = 0;
   db().transaction([&] {
+    if (parent) refuse_other_text(*parent, shown);
     Statement insert(db(),
                      "INSERT INTO message(conversation, parent, role, text, finish, created)"
                      " VALUES (?, ?, ?, ?, '', ?)");

@@ -123,11 +123,16 @@ class Store {
   bool tidy();
 
   // The message is on the disk when the call returns, and becomes the leaf.
-  int64_t add_message(int64_t conversation, std::optional<int64_t> parent, Role role, std::string_view text);
+  // Where a chat shows the parent, `shown` is its text there: if it is written now, or has another text,
+  // another program goes on with it, and nothing is stored: Error(usage).
+  int64_t add_message(int64_t conversation, std::optional<int64_t> parent, Role role, std::string_view text,
+                      std::optional<std::string_view> shown = {});
 
   // Begins an answer, which is a draft at first, or continues a finished one (if `turn.message` is not 0).
-  // Throws Error(usage) for one that is a draft.
-  StoredTurn begin_turn(int64_t conversation, std::optional<int64_t> parent, StoredTurn turn);
+  // Throws Error(usage) for one that is a draft, that messages follow, or that has another text than is
+  // shown.
+  StoredTurn begin_turn(int64_t conversation, std::optional<int64_t> parent, StoredTurn turn,
+                        std::optional<std::string_view> shown = {});
   // Adds an answer that is known already, with its tokens if they are known; its turn has the finish "given"
   // and, as `sampler`, the settings with which the conversation goes on. Returns the message, which becomes
   // the leaf.
@@ -182,6 +187,7 @@ class Store {
   void remove_backups(int64_t made_before);
   int64_t add_whole_rows(const WholeConversation& whole);
   void touch(int64_t conversation);
+  void refuse_other_text(int64_t message, std::optional<std::string_view> shown);
   // Rows of turns; within a transaction.
   int64_t add_turn_row(const StoredTurn& turn);
   void update_turn_row(const StoredTurn& turn);

@@ -120,7 +120,8 @@ void Store::update_turn_row(const StoredTurn& turn) {
   update.run();
 }
 
-StoredTurn Store::begin_turn(int64_t conversation, std::optional<int64_t> parent, StoredTurn turn) {
+StoredTurn Store::begin_turn(int64_t conversation, std::optional<int64_t> parent, StoredTurn turn,
+                             std::optional<std::string_view> shown) {
   turn.started = now_milliseconds();
   db().transaction([&] {
     if (turn.message == 0) {
@@ -131,6 +132,9 @@ StoredTurn Store::begin_turn(int64_t conversation, std::optional<int64_t> parent
       message.run();
       turn.message = db().last_id();
     } else {
+      refuse_other_text(turn.message, shown);
+      if (!children(conversation, turn.message).empty())
+        throw Error(ErrorKind::usage, "another program has said something after this answer");
       // Without RETURNING: a statement that is left before its end writes the search index when it is
       // finalized, and SQLite rolls back where that write is the connection's first to the index.
       Statement message(db(),

@@ -165,6 +165,35 @@ TEST_F(StoreTest, ADraftOfALivingProcessIsLeftAlone) {
   EXPECT_EQ(other->message(turn.message)->text, "both write");
 }
 
+// Both chats show the answer, and looked at it before either of them wrote.
+TEST_F(StoreTest, OfTwoChatsAtOneAnswerTheSecondOneIsRefused) {
+  const auto one = Store::open(file()), two = Store::open(file());
+  const int64_t id = one->add_conversation("");
+  const int64_t question = one->add_message(id, {}, Role::user, "why");
+  StoredTurn turn = one->begin_turn(id, question, some_turn());
+  one->append(turn, "because", {});
+  turn.finish = "length";
+  one->finish_turn(turn);
+  const int64_t answer = turn.message;
+
+  turn = one->begin_turn(id, question, turn, "because");
+  const auto say = [&] { two->add_message(id, answer, Role::user, "and so", "because"); };
+  EXPECT_EQ(kind_of(say), ErrorKind::usage);  // it is written now
+  one->append(turn, " it is", {});
+  one->finish_turn(turn);
+  EXPECT_EQ(kind_of(say), ErrorKind::usage);  // it is longer
+  EXPECT_EQ(kind_of([&] { two->begin_turn(id, question, turn, "because"); }), ErrorKind::usage);
+  EXPECT_EQ(one->outline(id).size(), 2U);
+  EXPECT_EQ(one->message(answer)->text, "because it is");
+
+  two->add_message(id, answer, Role::user, "and so", "because it is");
+  std::string message;
+  EXPECT_EQ(kind_of([&] { one->begin_turn(id, question, turn, "because it is"); }, &message),
+            ErrorKind::usage);
+  EXPECT_THAT(message, HasSubstr("said something after this answer"));
+  EXPECT_FALSE(one->message(answer)->draft);
+}
+
 TEST_F(StoreTest, RefusesANewerDatabase) {
   { Store::open(file()); }
   { Database(file()).execute("PRAGMA user_version = 999"); }
