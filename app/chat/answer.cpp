@@ -340,7 +340,9 @@ void Answer::take_in() {
 void Answer::show_rest(const Finished& finished) {
   Running& running = *running_;
   if (running.reason.empty()) {
-    const std::string rest = running.held + running.decoder.finish();
+    std::string rest = running.held;
+    // After another end /continue may go on inside a character.
+    if (finished.reason == name_of(Finish::stop)) rest += running.decoder.finish();
     if (!rest.empty()) show(rest, {-1, 0});
     running.reason = finished.reason;
   } else if (!running.held.empty()) {

@@ -12,8 +12,9 @@ namespace {
 
 // What each token added to an answer that follows the token `after`, with what the template wrote of the
 // thought before the first. Empty where the tokens do not spell the text. A stop text may have cut off its
-// end.
-std::vector<std::string> spelled_after(int32_t after, const std::vector<WholeTurn>& turns,
+// end. Earlier versions ended each turn's text with U+FFFD where it ended inside a character, and not only
+// the whole.
+std::vector<std::string> spelled_after(int32_t after, bool each_ended, const std::vector<WholeTurn>& turns,
                                        const std::string& text, const Tokenizer& tokenizer) {
   std::vector<std::string> pieces;
   std::string all;
@@ -23,6 +24,7 @@ std::vector<std::string> spelled_after(int32_t after, const std::vector<WholeTur
       pieces.push_back(decoder.push(token.id));
       all += pieces.back();
     }
+    if (!each_ended && &turn != &turns.back()) continue;
     const std::string rest =
         StreamDecoder(decoder).finish();  // an answer that was continued went on from there
     if (!pieces.empty()) pieces.back() += rest;
@@ -55,8 +57,13 @@ std::vector<std::string> spelled(const std::vector<WholeTurn>& turns, const std:
   }
   // The prompt is not known here: the answer began a text, or went on with one as the first token does after
   // itself.
-  std::vector<std::string> pieces = spelled_after(-1, turns, text, tokenizer);
-  return pieces.empty() ? spelled_after(first, turns, text, tokenizer) : pieces;
+  for (const bool each_ended : {false, true}) {
+    for (const int32_t after : {-1, first}) {
+      std::vector<std::string> pieces = spelled_after(after, each_ended, turns, text, tokenizer);
+      if (!pieces.empty()) return pieces;
+    }
+  }
+  return {};
 }
 
 // The text in n pieces, cut between characters.

@@ -178,6 +178,23 @@ TEST_F(ChatTest, ContinueGoesOnInTheSameMessage) {
   EXPECT_EQ(store->message(front.shown[1].id)->text, "abcdef");
 }
 
+// "ä" is two tokens, between which the answer ends for a while.
+TEST_F(ChatTest, ContinueGoesOnInTheMiddleOfACharacter) {
+  for (const char* answer : {"a\xc3", "\xa4\xc3", "\xa4!"}) script.answer(answer);
+  start_loaded();
+  say("/set max_tokens 2");
+  say("go");
+  EXPECT_EQ(front.shown[1].text, "a");
+  EXPECT_EQ(front.shown[1].finish, "length");
+  say("/continue");
+  EXPECT_EQ(front.shown[1].text, "a\u00e4");
+  say("/continue");
+  const std::vector<int32_t> prompt = script.prompts().back();  // with what it wrote, token by token
+  EXPECT_EQ(std::vector(prompt.end() - 4, prompt.end()), (std::vector<int32_t>{'a', 0xC3, 0xA4, 0xC3}));
+  EXPECT_EQ(front.shown[1].text, "a\u00e4\u00e4!");
+  EXPECT_EQ(store->message(front.shown[1].id)->text, front.shown[1].text);
+}
+
 TEST_F(ChatTest, ContinueOfAFinishedAnswerSaysSo) {
   script.answer("abc");
   start_loaded();

@@ -102,6 +102,17 @@ TEST(Replay, TokensComeWhenTheyCame) {
   EXPECT_THAT(played({user, answer}, 0, &text->tokenizer), testing::ElementsAre("a\u00e4bc|stop"));
 }
 
+TEST(Replay, AnAnswerThatWentOnInTheMiddleOfACharacterIsSpelled) {
+  const std::vector<WholeTurn> turns{turn_of({{'a', 0, 0.5F}, {0xC3, 0, 1.5F}}, 1, 2),
+                                     turn_of({{0xA4, 0, 0.5F}, {'b', 0, 1.5F}}, 0, 2)};
+  const auto text = fake::model_text();
+  for (const std::string ends : {"", "\uFFFD"}) {  // of the first part, as earlier versions stored it
+    const ReplayPlayer::Message answer{{2, Role::assistant, "a" + ends + "\u00e4b", "stop"}, turns};
+    EXPECT_THAT(played({answer}, 1, &text->tokenizer), testing::Contains("a" + ends)) << ends;
+    EXPECT_THAT(played({answer}, 1, &text->tokenizer), testing::Contains("a" + ends + "\u00e4")) << ends;
+  }
+}
+
 TEST(Replay, WithoutTheTokenizerTheTextIsDealtOut) {
   const auto text = fake::model_text();
   const ReplayPlayer::Message answer{{2, Role::assistant, "another", "stop"},
