@@ -404,6 +404,7 @@ void Answer::leave() {
   waits_ = false;
   if (!running_) return;
   try {
+    if (!running_->held.empty()) show(running_->held, {-1, 0});  // no stop text comes of it any more
     flush(true);
   } catch (const Error&) {
     // What was stored before is there.

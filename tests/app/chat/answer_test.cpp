@@ -163,6 +163,19 @@ TEST_F(ChatTest, AnAnswerIsStoredWhenTheProgramEndsInTheMiddle) {
   EXPECT_EQ(branch[1].finish, "interrupted");
 }
 
+TEST_F(ChatTest, WhatMayBeginAStopTextIsStoredWhenTheProgramEndsInTheMiddle) {
+  script.answer("one ENDless");
+  settings.stop = {"END."};
+  script.hold_after(6);
+  start_loaded();
+  chat->submit("go");
+  script.wait_until_held();
+  chat->handle_events();
+  ASSERT_EQ(store->conversations(9).size(), 1U);
+  chat.reset();
+  EXPECT_EQ(store->branch(store->conversation(1)->leaf).at(1).text, "one EN");
+}
+
 TEST_F(ChatTest, ContinueGoesOnInTheSameMessage) {
   script.answer("abcdef");
   script.answer("def");
