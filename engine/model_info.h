@@ -25,6 +25,8 @@ struct ModelInfo {
   std::string name;          // general.name, may be empty
   uint32_t n_vocab = 0;
   uint32_t n_ctx_train = 0;  // tokens the model was trained for
+  // A session of more tokens computes other numbers than one of as many or less (LongRoPE); 0: all the same.
+  uint32_t brief_context = 0;
   uint32_t n_embd = 0;
   uint32_t n_layer = 0;
   uint32_t n_ff = 0;                         // of one expert, where there are experts

@@ -147,7 +147,7 @@ uint64_t Answer::next_seed(bool continues) {
 StoredTurn Answer::describe(const std::vector<int32_t>& prompt, uint64_t seed) const {
   StoredTurn turn;
   turn.seed = seed;
-  turn.sampler = to_json(settings_.now, seed);
+  turn.sampler = to_json(settings_.now, seed, model_->n_ctx);
   turn.system = settings_.now.system;
   turn.build = BITNET_VERSION;
   turn.device = model_->device.name;

@@ -289,7 +289,7 @@ SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed) {
   return params;
 }
 
-std::string to_json(const ChatSettings& s, uint64_t seed) {
+std::string to_json(const ChatSettings& s, uint64_t seed, uint32_t n_ctx) {
   json j = {{"temp", s.sampler.temperature},
             {"top_k", s.sampler.top_k},
             {"top_p", s.sampler.top_p},
@@ -300,6 +300,7 @@ std::string to_json(const ChatSettings& s, uint64_t seed) {
             {"max_tokens", s.max_tokens},
             {"stop", s.stop},
             {"utc_offset", s.utc_offset}};
+  if (n_ctx != 0) j["ctx"] = n_ctx;
   if (s.think) j["think"] = *s.think;
   if (!s.persona.name.empty()) j["persona"] = {{"name", s.persona.name}, {"settings", s.persona.settings}};
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -338,6 +339,7 @@ void from_json(std::string_view text, ChatSettings& s) {
     s.stop = j.at("stop").get<std::vector<std::string>>();
     if (j.contains("utc_offset"))
       s.utc_offset = stored_offset(j.at("utc_offset"));  // not of earlier versions
+    s.ctx = j.contains("ctx") ? stored_count<uint32_t>(j, "ctx") : 0;
     s.think.reset();
     if (j.contains("think")) s.think = j.at("think").get<bool>();
     s.persona = {};

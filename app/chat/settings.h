@@ -109,8 +109,9 @@ void adopt(const ModelSettings& wishes, ChatSettings& settings);
 uint64_t random_seed();
 // The sampler of a turn, which has this seed.
 SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed);
-// As stored with a turn; from_json throws Error(database) for what is not one.
-std::string to_json(const ChatSettings& settings, uint64_t seed);
+// As stored with a turn, for which a session of n_ctx tokens computed, 0 = not known; from_json has it as
+// `ctx`, and throws Error(database) for what is not one.
+std::string to_json(const ChatSettings& settings, uint64_t seed, uint32_t n_ctx = 0);
 void from_json(std::string_view json, ChatSettings& settings);
 
 }  // namespace bitnet

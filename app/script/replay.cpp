@@ -101,12 +101,16 @@ std::string describe_prompt(const ModelText& text, const StoredTurn& turn, size_
                      same_template ? "" : ": the chat template is another one; --chat-template chooses it");
 }
 
-// The context may have been a larger one then.
-void make_room(LoadedModel& model, size_t tokens) {
-  const size_t n_ctx = model.session->n_ctx(), most = model.engine->model().n_ctx_train;
-  if (tokens <= n_ctx || n_ctx >= most) return;
+// The context may have been a larger one then, or one that computes other numbers. `then`: 0 = not known.
+void make_room(LoadedModel& model, size_t tokens, uint32_t then) {
+  const size_t n_ctx = model.session->n_ctx();
+  const size_t most = model.engine->model().n_ctx_train, brief = model.engine->model().brief_context;
+  size_t wanted = tokens <= n_ctx || n_ctx >= most ? n_ctx : std::min(most, std::max(tokens, 2 * n_ctx));
+  const bool is_like_then = brief == 0 || then == 0 || (wanted > brief) == (then > brief);
+  if (!is_like_then) wanted = std::min<size_t>(most, then);
+  if (wanted == n_ctx) return;
   model.session.reset();  // so that both need not have memory
-  model.session = model.create_session(static_cast<uint32_t>(std::min(most, std::max(tokens, 2 * n_ctx))));
+  model.session = model.create_session(static_cast<uint32_t>(wanted));
 }
 
 // Computes one answer again; `prompt` is what the model saw. Returns the largest difference of a log
@@ -128,7 +132,7 @@ std::optional<double> verify_turn(LoadedModel& model, const StoredTurn& turn, co
   // Only an answer that the model itself ended must end at the same place again.
   const bool must_end = turn.finish == "stop" && settings.stop.empty();
   if (tokens.empty() && !must_end) return std::nullopt;
-  make_room(model, prompt.size() + tokens.size() + 1);
+  make_room(model, prompt.size() + tokens.size() + (must_end ? 1 : 0), settings.ctx);
   model.session->sync(prompt);
   model.session->decode(sampler, how, [&](const SampledToken& token) {
     if (at == tokens.size()) {
@@ -153,6 +157,10 @@ std::optional<double> verify_turn(LoadedModel& model, const StoredTurn& turn, co
     difference = fmt::format("position {}: then {}, now the answer ends", at, tokens[at].id);
   }
   if (difference.empty()) return largest;
+  if (model.engine->model().brief_context != 0 && settings.ctx == 0)
+    difference +=
+        "; an earlier version did not store how large its context was, on which numbers of this "
+        "model depend: --ctx chooses it";
   const DeviceInfo& device = model.engine->device();
   if (turn.device != device.name || turn.driver != device.driver) {
     difference += fmt::format(" (then on {}, {}; now on {}, {})", printable(turn.device),

@@ -110,7 +110,7 @@ void read_long_rope(const Checkpoint& file, Config& c) {
     fail(file, fmt::format("tensor rope_factors_{}.weight is missing", s.factors.empty() ? "short" : "long"));
   if (s.factors.empty()) return;
   s.kind = RopeScaling::Kind::long_rope;
-  s.original_context = read_original_context(file, c);
+  s.original_context = c.brief_context = read_original_context(file, c);
   s.attention_factor = read_number(file, scaling + "attn_factor", 1);
 }
 

@@ -14,6 +14,7 @@ TEST(LongRope, TheContextOfASessionSaysWhichFactorsItHas) {
     session->sync(tokens);
     return copy(session->logits());
   };
+  EXPECT_EQ(model->model().brief_context, 32U);
   EXPECT_EQ(logits_in(16), logits_in(32));
   EXPECT_EQ(logits_in(33), logits_in(256));
   EXPECT_NE(logits_in(32), logits_in(33));

@@ -184,55 +184,6 @@ class Keeping(ProgramCase):
             kept = os.path.join(FOLDER, "cache/bitnet-chat/kv")
             self.assertFalse(os.path.exists(kept) and os.listdir(kept), command)
 
-    def test_replay_verifies_and_names_what_differs(self):
-        run(TALKING, "-p", "Hello!", "--seed", "5")
-        code, out, err = run("replay", "1", "--verify")
-        self.assertEqual(code, 0, err)
-        with sqlite3.connect(DATABASE) as db:
-            ids = bytearray(db.execute("SELECT ids FROM token_run").fetchone()[0])
-            ids[0] ^= 1
-            db.execute("UPDATE token_run SET ids = ? WHERE position = 0", (bytes(ids),))
-        code, out, err = run("replay", "1", "--verify")
-        self.assertEqual(code, 3)
-        self.assertRegex(err, r"turn 1: position 0: then \d+ \(.*\), now \d+ \(.*\); log probabilities .*, gap \d")
-
-    def test_replay_compares_what_the_model_itself_answered(self):
-        ask = ("--device", "cpu", "-n", "2", "--seed", "5")
-        run(TALKING, *ask, "-p", "Hello!")
-        run(ENDLESS, *ask, "--resume", "1", "-p", "And you?")
-        for model in ([], ["--model", TALKING]):  # by itself it takes the model that answered last
-            code, out, err = run("replay", "1", "--verify", "--device", "cpu", *model)
-            self.assertEqual((code, err), (0, ""))
-            self.assertRegex(out, "^1 turn, 2 tokens: the same; .*; 1 turn by another model was not compared; --model FILE")
-
-    def test_replay_tells_another_chat_template(self):
-        run(TALKING, "-p", "Hello!", "-n", "2")
-        template = os.path.join(FOLDER, "template.jinja")
-        with open(template, "w") as file:
-            file.write("{% for message in messages %}{{ message.content }}!{% endfor %}")
-        code, out, err = run("replay", "1", "--verify", "--chat-template", template)
-        self.assertEqual((code, out), (3, ""))
-        self.assertIn("the chat template is another one; --chat-template chooses it", err)
-
-    def test_replay_has_the_clock_and_the_room_of_the_conversation(self):
-        """A template that shows the date says that of where the conversation began, and a small context is no difference."""
-        template = os.path.join(FOLDER, "template.jinja")
-        with open(template, "w") as file:
-            file.write("{{ strftime_now('%d %H') }}{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{% endfor %}")
-        given = ("--device", "cpu", "-n", "4", "--chat-template", template)
-        run(TALKING, *given, "-p", "Hello! " * 20, TZ="EAST-13")
-        run(TALKING, *given, "--resume", "1", "-p", "And here?", TZ="WEST+11")
-        for options, zone in (([], "UTC"), (["--ctx", "32"], "EAST-13")):
-            code, out, err = run("replay", "1", "--verify", "--device", "cpu", "--chat-template", template, *options, TZ=zone)
-            self.assertEqual((code, err), (0, ""), zone)
-            self.assertRegex(out, r"^2 turns, \d+ tokens: the same; ")
-
-    def test_another_answer_from_a_token_replays(self):
-        self.script("What is your name?", "@wait idle", "/alt 1 2", "@wait idle", "/alt", "@wait idle")
-        code, _, err = run("replay", "1", "--verify")
-        self.assertEqual(code, 0, err)
-        self.assertIn("[assistant 2/2]", run("show", "1")[1])
-
     def test_keys_values_and_turns_of_another_computation_are_not_taken_for_ones_own(self):
         """It is another model if one byte of a tensor differs, or if the weights are read in another layout."""
         model = os.path.join(FOLDER, "model.gguf")

@@ -291,6 +291,9 @@ TEST(ChatSettings, SurviveTheirJson) {
   EXPECT_EQ(back.sampler, s.sampler);
   EXPECT_EQ(back.stop, s.stop);
   EXPECT_EQ(back.seed, 42U);
+  EXPECT_EQ(back.ctx, 0U);
+  from_json(to_json(s, 42, 512), back);
+  EXPECT_EQ(back.ctx, 512U);
   EXPECT_THROW(from_json("{}", back), Error);
 }
 
