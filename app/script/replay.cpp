@@ -252,9 +252,11 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
       ++number;
       const std::vector<StoredToken> tokens = store.tokens(turn.id);
       const bool by_old_fingerprint = turn.model_hash == info.old_fingerprint;
-      // These tokens were not made here (Store::add_answer), so there is nothing to compare.
+      // These tokens were not made here (Store::add_answer), so there is nothing to compare. They may be a
+      // copy of another model's, which goes on with its own reading of the text.
       if (turn.finish == "given") {
         ++compared.given;
+        begun_by_another = true;
       } else if (!by_old_fingerprint && turn.model_hash != info.fingerprint) {
         ++compared.by_another_model;
         begun_by_another = true;

@@ -273,6 +273,13 @@ TEST(Replay, AnAnswerThatGoesOnWithAnotherModelsWords) {
               testing::AllOf(testing::StartsWith("1 turn, 4 tokens: the same; "),
                              HasSubstr("; 1 turn that went on with another model's words was not compared; "),
                              HasSubstr("; 1 turn by another model was not compared; ")));
+
+  // The same of a copy of that answer, which /continue makes where something was said to the first one.
+  whole.messages[1].turns.front().stored.finish = "given";
+  EXPECT_THAT(verified(store->add_whole(whole), {"next"}),
+              testing::AllOf(testing::StartsWith("1 turn, 4 tokens: the same; "),
+                             HasSubstr("; 1 answer from elsewhere not compared; "),
+                             HasSubstr("; 1 turn that went on with another model's words was not compared")));
 }
 
 TEST(Replay, AnEndWithoutATokenBeforeItIsAnAnswer) {
