@@ -291,7 +291,7 @@ std::string LiveChat::close() {
         (number != 0 && storage.unsaved_because() == nullptr && !storage.database().conversation(number))) {
       worker_.forget_timelines();
     }
-    storage.save_again();
+    storage.look_after_database();
     return storage.unsaved_text();
   } catch (const Error&) {
     return {};  // nobody is there to be told more

@@ -408,6 +408,21 @@ TEST_F(StoreFault, ADatabaseThatIsReplacedIsNoticedAndWhatIsInItStays) {
   EXPECT_EQ(store->branch(store->conversation(2)->leaf).size(), 4U);
 }
 
+TEST_F(StoreFault, ADatabaseThatIsReplacedBeforeTheEndHasTheConversationToo) {
+  store = Store::open(file());
+  start_loaded();
+  say("one");
+  replace_file();
+  EXPECT_EQ(chat->close(), "");
+  EXPECT_EQ(chat->conversation(), 2);
+  EXPECT_THAT(front.errors.back(), testing::AllOf(HasSubstr("was replaced while"), HasSubstr("as number 2")));
+  end();
+  const auto stored = Store::open(file());
+  EXPECT_EQ(stored->search("theirs", 9).size(), 1U);
+  ASSERT_TRUE(stored->conversation(2));
+  EXPECT_EQ(stored->branch(stored->conversation(2)->leaf).size(), 2U);
+}
+
 // If what replaces it is no database, the conversation goes on in memory until that is mended.
 TEST_F(StoreFault, ADatabaseThatIsReplacedByNoDatabaseIsNotTouched) {
   store = Store::open(file());
