@@ -378,7 +378,8 @@ void LiveChat::adopt_wishes(const ModelSettings& of_file) {
 
 void LiveChat::handle(const NotReopened& event) {
   const std::string why = models_.not_opened();
-  queue_.take_back_all();  // it was meant for the other model
+  if (!why.empty() && answer_.waits()) answer_.stop_waiting();  // it was meant for the other model
+  queue_.take_back_all();                                       // and so was this
   if (why.empty()) return reporter_.front_end().error(event.message + ". The model goes on where it was.");
   reporter_.error(fmt::format("{}: {}", why, event.message));
 }

@@ -106,6 +106,22 @@ TEST_F(ModelsTest, AModelThatCannotBeOpenedLeavesTheOneThatAnswers) {
   EXPECT_EQ(chat->failure(), std::nullopt);
 }
 
+TEST_F(ModelsTest, WhatIsSentToAModelThatCannotBeOpenedIsGivenBack) {
+  script.answer("one");
+  say("a");
+  gone = true;
+  chat->submit("/model second");
+  chat->handle_events();
+  ASSERT_TRUE(chat->loading());
+  chat->submit("b");
+  chat->submit("c");
+  until_idle();
+  EXPECT_THAT(last_error(), HasSubstr("second cannot be opened, so first goes on"));
+  EXPECT_EQ(front.returned, (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(shown_texts(), (std::vector<std::string>{"a", "one"}));
+  EXPECT_EQ(script.prompts().size(), 1U);
+}
+
 TEST_F(ModelsTest, ItWaitsForTheAnswerAndWhatIsSentMeanwhileWaitsForIt) {
   script.answer("one");
   other.answer("two");
