@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "app/base/counted.h"
 #include "app/base/sizes.h"
 #include "app/model/link_reads.h"
 #include "arguments.h"
@@ -317,6 +318,11 @@ void LiveChat::handle(const Loaded& event) {
   tell_model(event);
   read_files_.count(event.text->tokenizer);
   adopt_wishes(event.text->wishes);
+  if (const uint32_t most = event.model.n_ctx_train; settings_.now.ctx > most) {
+    reporter_.front_end().notice(
+        fmt::format("ctx is {}; the context holds {}, what this model was trained for.", settings_.now.ctx,
+                    counted(most, "token")));
+  }
   // What was set while it loaded; otherwise it was opened with the context that is wanted.
   if (settings_.now.ctx != settings_.defaults.ctx) fit_context(parts_);
   parts_.looked = {};

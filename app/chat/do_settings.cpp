@@ -1,6 +1,7 @@
 // /set /seed /reset /system /reopen: how answers are chosen, and where the model runs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -15,10 +16,6 @@ namespace {
 
 constexpr size_t kMostSystemBytes = 1 << 20;
 
-std::string context_range(uint32_t most, uint32_t found) {
-  return fmt::format("ctx: wanted 0 to {}, what the model was trained for, found {}", most, found);
-}
-
 void warn_of_think(ChatParts& chat) {
   if (!chat.model) return;
   if (const std::string warning = think_warning(chat.settings.now, *chat.model->text); !warning.empty())
@@ -29,11 +26,8 @@ void warn_of_think(ChatParts& chat) {
 
 // Another context size begins a task.
 void change_settings(ChatParts& chat, ChatSettings changed) {
-  if (changed.ctx != chat.settings.now.ctx && chat.model) {
-    const uint32_t most = chat.model->model.n_ctx_train;
-    if (changed.ctx > most) refuse(context_range(most, changed.ctx));
-    if (chat.busy()) refuse("ctx has to wait: an answer is being made");
-  }
+  if (changed.ctx != chat.settings.now.ctx && chat.model && chat.busy())
+    refuse("ctx has to wait: an answer is being made");
   chat.settings.now = std::move(changed);
   if (chat.model) fit_context(chat);
   chat.reporter.send_status();
@@ -55,14 +49,10 @@ std::string think_warning(const ChatSettings& settings, const ModelText& text) {
 }
 
 void fit_context(ChatParts& chat) {
-  ChatSettings& settings = chat.settings.now;
-  const uint32_t most = chat.model->model.n_ctx_train;
-  if (settings.ctx > most) {
-    chat.front_end().error(
-        fmt::format("{}; it stays {}", context_range(most, settings.ctx), chat.model->n_ctx));
-    settings.ctx = chat.model->n_ctx;
-  }
-  if ((settings.ctx == 0 ? usual_context(chat.model->model) : settings.ctx) == chat.model->n_ctx) return;
+  const ModelInfo& model = chat.model->model;
+  const uint32_t wish = chat.settings.now.ctx;  // it stays one, for another model may hold so many
+  const uint32_t wanted = wish == 0 ? usual_context(model) : std::min(wish, model.n_ctx_train);
+  if (wanted == chat.model->n_ctx) return;
   Task task;
   task.on_finish = [&chat](const Finished& finished) {
     if (!chat.model) return;
@@ -77,7 +67,7 @@ void fit_context(ChatParts& chat) {
     }
     chat.answer.begin_waiting();
   };
-  chat.tasks.start(ContextJob{settings.ctx}, std::move(task));
+  chat.tasks.start(ContextJob{wanted}, std::move(task));
 }
 
 std::string settings_text(const ChatParts& chat, std::string_view name) {
@@ -101,6 +91,9 @@ void do_set(ChatParts& chat, std::string_view arguments) {
   if (!value.empty()) {
     ChatSettings changed = chat.settings.now;
     set_from(SettingSource::person, changed, name, value);
+    if (name == "ctx" && chat.model && changed.ctx > chat.model->model.n_ctx_train)
+      refuse(fmt::format("ctx: wanted 0 to {}, what the model was trained for, found {}",
+                         chat.model->model.n_ctx_train, changed.ctx));
     change_settings(chat, std::move(changed));
     if (name == "think") chat.settings.new_think = chat.settings.now.think;
   }

@@ -30,7 +30,7 @@ class FakeEngine : public Engine {
     model_.architecture = "fake";
     model_.name = "Fake";
     model_.n_vocab = 259;
-    model_.n_ctx_train = kTrainedFor;
+    model_.n_ctx_train = script.trained_for;
     model_.fingerprint = script.fingerprint;
     model_.old_fingerprint = "ffeeddccbbaa99887766554433221100";
     device_.name = "no device";
@@ -306,8 +306,9 @@ OpenModel opener(Script& script, uint32_t n_ctx, std::string chat_template, bool
     model.text = text;
     model.engine = std::make_unique<FakeEngine>(script);
     model.create_session = [&script](uint32_t size) -> std::unique_ptr<Session> {
-      if (size > kTrainedFor) throw Error(ErrorKind::usage, "more than the model was trained for");
-      return std::make_unique<FakeSession>(script, size == 0 ? kTrainedFor : size);
+      const uint32_t most = script.trained_for;
+      if (size > most) throw Error(ErrorKind::usage, "more than the model was trained for");
+      return std::make_unique<FakeSession>(script, size == 0 ? most : size);
     };
     model.session = model.create_session(n_ctx);
     return model;

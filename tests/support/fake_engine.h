@@ -43,6 +43,7 @@ class Script {
   // These are of the model that is opened next. They must not be changed while it opens.
   std::string fingerprint = "00112233445566778899aabbccddeeff";
   std::string arithmetic = "exact";
+  uint32_t trained_for = kTrainedFor;  // tokens
   Placement placement;
   void hold_loading(bool hold);
   void read_experts(const ExpertReads& reads);  // each answer does from now on

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "tests/support/chat_fixture.h"
@@ -41,8 +42,10 @@ class ModelsTest : public ChatFolderTest {
     models.opener = [this](const ModelOptions& options) {
       opened.push_back(options);
       if (gone) throw Error(ErrorKind::model, "it is gone");
-      if (options.model == first) return at_path(fake::opener(script), options.model);
-      return at_path(fake::opener(other, 512, kOther), options.model);
+      fake::Script& one = options.model == first ? script : other;
+      const uint32_t n_ctx = options.ctx == 0 ? 512 : std::min(options.ctx, one.trained_for);
+      return at_path(fake::opener(one, n_ctx, options.model == first ? fake::kTemplate : kOther),
+                     options.model);
     };
     store = Store::in_memory();
     worker = std::make_unique<Worker>(at_path(fake::opener(script), first));
@@ -104,6 +107,22 @@ TEST_F(ModelsTest, AModelThatCannotBeOpenedLeavesTheOneThatAnswers) {
   say("b");
   EXPECT_EQ(shown_texts().back(), "two");
   EXPECT_EQ(chat->failure(), std::nullopt);
+}
+
+TEST_F(ModelsTest, AContextThatOneModelCannotHoldIsThereAgainWithTheOther) {
+  say("/set ctx 1000");
+  other.trained_for = 256;
+  say("/model second");
+  EXPECT_EQ(front.last_status.context_limit, 256U);
+  EXPECT_THAT(front.log, HasSubstr("ctx is 1000; the context holds 256 tokens"));
+  front.log.clear();
+  say("/set temp 0.5");
+  EXPECT_THAT(front.log, Not(HasSubstr("ctx is")));
+  EXPECT_EQ(last_error(), "");
+  say("/set ctx 257");
+  EXPECT_THAT(last_error(), HasSubstr("wanted 0 to 256"));
+  say("/model first");
+  EXPECT_EQ(front.last_status.context_limit, 1000U);
 }
 
 TEST_F(ModelsTest, WhatIsSentToAModelThatCannotBeOpenedIsGivenBack) {
