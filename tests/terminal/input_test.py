@@ -354,6 +354,32 @@ class InputTest(ScreenCase):
         t.key("Enter")
         t.wait("^  the inputrc!$")
 
+    def test_escape_of_vi_ends_inserting_and_stops_no_answer(self):
+        t = Terminal()
+        self.addCleanup(t.close)
+        with open(os.path.join(t.home, ".inputrc"), "w") as f:
+            f.write("set editing-mode vi\n")
+        t.clear()
+        t.line(f"FAKE_WORD_MS=20 {self.program}")
+        t.wait("ready")
+        t.line("count 100")
+        t.wait("number 2$")
+        t.type("abc")
+        self.wait_input(t, "› abc")
+        t.key("Escape")
+        t.wait_until("Esc moves back", lambda: t.cursor()[0] == 2 + 2)
+        t.type("x")
+        self.wait_input(t, "› ab")
+        t.wait("number 100$", "ready", without="stopped")
+
+    def test_arrows_that_come_together_are_not_lost_in_a_menu(self):
+        t = self.start()
+        t.type("/s")
+        menu = [row.split()[0] for row in t.wait("^ +/seed", "^ +/set", "^ +/show").split("\n") if row.startswith("  /")]
+        t.send("\x1b[B\x1b[B\x1b[B")
+        t.key("Tab")
+        self.wait_input(t, f"› {menu[2]}")
+
     def test_a_history_that_cannot_be_kept_is_told(self):
         t = Terminal()
         self.addCleanup(t.close)

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "app/chat/mentions.h"
 #include "tests/support/chat_fixture.h"
 
 namespace bitnet {
@@ -27,6 +28,17 @@ TEST_F(ChatReadTest, ReadPutsAFileIntoTheNextTurnOnly) {
   EXPECT_EQ(store->conversation(chat->conversation())->title, "What does it say?");
   say("And now?");
   EXPECT_THAT(last_prompt(), testing::EndsWith("<usr>And now?<eot>"));
+}
+
+// With each key that is typed the text is searched for names of files. Were each @ followed to the end of the
+// text, these would take minutes.
+TEST_F(ChatReadTest, ATextOfManyAtSignsIsSearchedOnce) {
+  for (const std::string_view word : {"(@", "(@\"", "(@'"}) {
+    std::string text;
+    while (text.size() < (size_t{8} << 20)) text += word;
+    EXPECT_TRUE(mentions_in(text).empty()) << word;
+    EXPECT_TRUE(without_file(text).empty()) << word;
+  }
 }
 
 TEST_F(ChatReadTest, ReadCanBeTakenBack) {
