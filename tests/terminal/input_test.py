@@ -372,14 +372,6 @@ class InputTest(ScreenCase):
         self.wait_input(t, "› ab")
         t.wait("number 100$", "ready", without="stopped")
 
-    def test_arrows_that_come_together_are_not_lost_in_a_menu(self):
-        t = self.start()
-        t.type("/s")
-        menu = [row.split()[0] for row in t.wait("^ +/seed", "^ +/set", "^ +/show").split("\n") if row.startswith("  /")]
-        t.send("\x1b[B\x1b[B\x1b[B")
-        t.key("Tab")
-        self.wait_input(t, f"› {menu[2]}")
-
     def test_a_history_that_cannot_be_kept_is_told(self):
         t = Terminal()
         self.addCleanup(t.close)

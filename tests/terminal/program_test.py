@@ -145,6 +145,16 @@ class ProgramTest(unittest.TestCase):
                 t.wait("^! there is no command")
                 self.assertEqual(bool(re.search(r"\x1b\[[0-9;]*\b(3[0-8]|9[0-7])[;m]", t.screen(colours=True))), coloured)
 
+    def test_arrows_that_come_together_are_not_lost_in_a_menu(self):
+        t = self.start("--private")
+        t.type("/s")
+        menu = [row.split()[0] for row in t.wait("^  /set ", "^  /show ").split("\n") if row.startswith("  /")]
+        t.send("\x1b[B\x1b[B\x1b[B")
+        t.key("Tab")
+        t.wait(rf"^› {menu[2]} *$")
+        t.key("C-u")
+        self.leave(t)
+
     def test_leaving_and_coming_back(self):
         for columns, rows in (80, 24), (200, 60), (40, 12):
             with self.subTest(size=f"{columns}x{rows}"):
