@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <clocale>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -14,6 +13,7 @@
 #include "app/base/exit_code.h"
 #include "app/base/output.h"
 #include "app/base/places.h"
+#include "app/base/utf8_locale.h"
 #include "app/chat/chat.h"
 #include "app/chat/listing.h"
 #include "app/cli/config_file.h"
@@ -458,7 +458,7 @@ void open_standard_descriptors() {
 
 int main(int argc, char** argv) {
   bitnet::open_standard_descriptors();
-  std::setlocale(LC_ALL, "");
+  bitnet::use_utf8_locale();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is treated as a full disk
   bitnet::Output out(STDOUT_FILENO);

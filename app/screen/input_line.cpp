@@ -172,6 +172,10 @@ InputLine::InputLine(const std::string& history_file, InputCalls calls)
   rl_prep_term_function = ReadlineHooks::prepare_terminal;
   rl_deprep_term_function = ReadlineHooks::restore_terminal;
   rl_initialize();
+  // Characters come in UTF-8, and none of their bytes is Meta.
+  rl_variable_bind("convert-meta", "off");
+  rl_variable_bind("input-meta", "on");
+  rl_variable_bind("output-meta", "on");
   rl_variable_bind("bell-style", "none");
   rl_variable_bind("revert-all-at-newline", "on");
   for (Keymap map : {emacs_standard_keymap, vi_insertion_keymap, vi_movement_keymap}) {

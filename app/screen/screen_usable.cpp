@@ -1,12 +1,10 @@
 // This is a file of its own because term.h defines macros such as `columns` and `tone`.
-#include <langinfo.h>
 #include <unistd.h>
 
-#include <clocale>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 
+#include "app/base/utf8_locale.h"
 #include "terminal.h"
 
 // These come last for the same reason.
@@ -16,9 +14,7 @@
 namespace bitnet {
 
 bool screen_usable() {
-  std::setlocale(LC_ALL, "");
-  if (std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");
-  if (std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) return false;
+  if (!use_utf8_locale()) return false;
   if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return false;
   const char* term = std::getenv("TERM");
   if (term == nullptr || *term == '\0' || std::string_view(term) == "dumb") return false;

@@ -20,7 +20,7 @@
 namespace bitnet {
 
 // Returns whether a Terminal can work here: standard input and output are a terminal that can move its
-// cursor, and the locale, which this call sets, uses UTF-8.
+// cursor, and the locale, which this call sets (utf8_locale.h), uses UTF-8.
 bool screen_usable();
 
 class Terminal {

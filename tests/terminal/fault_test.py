@@ -259,6 +259,17 @@ class FaultTest(unittest.TestCase):
                 self.assertNotIn(b"\x1b[?1049h", t.output)
                 self.assertEqual(termios.tcgetattr(t.slave), t.before)
 
+    def test_plain_lines_take_letters_in_a_locale_without_utf_8(self):
+        t = self.start("-n", "2", "--temp", "0", ready=rb"> $", term="dumb", env={"LC_ALL": "C"})
+        for text in ("first", "a\u00fcb"):
+            at = len(t.output)
+            t.type(text + "\r")
+            t.wait(rb"(?s)\[length\].*> $", since=at)
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+        texts = self.check_database().execute("SELECT text FROM message WHERE role = 'user'").fetchall()
+        self.assertEqual(texts, [("first",), ("a\u00fcb",)])
+
     def test_closed_descriptors(self):
         for closed in ("0<&-", ">&-", "2>&-", "0<&- >&-", "0<&- >&- 2>&-"):
             for question in ("-p hello", "--script /dev/null", ""):

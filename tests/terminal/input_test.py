@@ -81,6 +81,18 @@ class InputTest(ScreenCase):
         t.key("C-y")
         self.wait_input(t, "› hello moon")
 
+    def test_letters_are_letters_in_a_locale_without_utf_8(self):
+        for environment in ("LC_ALL=C", "LC_ALL= LC_CTYPE= LANG=POSIX"):
+            with self.subTest(environment=environment):
+                t = self.start(environment)
+                for text in ("first", "aüb 漢"):
+                    t.type(text)
+                    self.wait_input(t, f"› {text}")
+                    t.key("Enter")
+                    t.wait(rf"^  {text}$")
+                t.key("Up", "BSpace", "C-b", "C-b", "BSpace")
+                self.wait_input(t, "› ab")
+
     def test_cursor_stands_behind_wide_characters(self):
         t = self.start()
         t.type("a漢字é😀")
