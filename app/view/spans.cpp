@@ -370,9 +370,8 @@ std::string with_marks_closed(std::string_view text) {
 
 StyledBlock styled_block(std::string_view text, Face face, bool growing) {
   if (!needs_parser(text)) return plain_lines(text, face);
-  std::string closed = with_products_kept(text);
+  std::string closed = with_text_kept(text, growing);
   if (growing) closed = with_marks_closed(closed);
-  keep_text(closed);
   StyledBlock out;
   Gatherer(closed, face, out).parse();
   if (out.table.empty()) {

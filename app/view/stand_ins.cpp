@@ -9,7 +9,7 @@
 namespace bitnet {
 namespace {
 
-constexpr std::string_view kKept = "*\\[]()_";
+constexpr std::string_view kKept = "*\\[]()_~";
 constexpr unsigned char kFirst = 0xF8;  // stands for the first of kKept; the others follow
 
 char stand_in(char c) {
@@ -24,7 +24,7 @@ bool ends_factor(std::string_view text) {
   size_t at = text.size();
   while (at > 0 && (static_cast<unsigned char>(text[--at]) & 0xC0) == 0x80) {
   }
-  const std::string_view last = text.substr(at);
+  const std::string last = without_stand_ins(text.substr(at));
   if (last == ")" || last == "]" || last == "}") return true;
   utf8proc_int32_t c = 0;
   const auto size = static_cast<utf8proc_ssize_t>(last.size());
@@ -75,35 +75,91 @@ void keep_definitions(std::string& text) {
   }
 }
 
-void keep_backslashes(std::string& text) {
-  bool formula = false;
+bool is_bracket(char c) { return c == '(' || c == '[' || c == ')' || c == ']'; }
+
+enum class Formula { brackets, two_dollars, one_dollar };
+
+// Returns where the marks begin that close a formula, of which `at` is in the middle, or npos.
+size_t closing_marks(std::string_view text, size_t at, Formula kind) {
+  while ((at = text.find_first_of("`\\$", at)) != std::string_view::npos) {
+    const char next = at + 1 < text.size() ? text[at + 1] : '\0';
+    if (text[at] == '`') {
+      at = behind_code(text, at);
+    } else if (text[at] == '\\') {
+      if (kind == Formula::brackets && (next == ')' || next == ']')) return at;
+      at += 2;
+    } else {
+      if (kind == Formula::one_dollar || (kind == Formula::two_dollars && next == '$')) return at;
+      ++at;
+    }
+  }
+  return at;
+}
+
+// Returns whether what stands between these two dollars is a formula: there is no blank inside of them, and
+// no letter or digit around them, as there is around the signs of prices.
+bool is_formula(std::string_view text, size_t open, size_t close) {
+  const auto is_blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  if (is_blank(text[open + 1]) || is_blank(text[close - 1])) return false;
+  return (open == 0 || !in_word(text[open - 1])) && (close + 1 == text.size() || !in_word(text[close + 1]));
+}
+
+// Puts stand-ins into the formula that begins at `at`, behind its marks, and returns its end. A formula that
+// has none, where `end` is npos, is one while the text grows; else only its backslashes are kept, and the
+// return value is `at`.
+size_t keep_formula(std::string& text, size_t at, size_t end, bool growing) {
+  const bool whole = growing || end != std::string::npos;
+  const size_t begin = at;
+  while ((at = text.find_first_of("`\\*_~", at)) < end) {
+    if (text[at] == '`') {
+      at = behind_code(text, at);
+    } else if (text[at] != '\\') {
+      if (whole) text[at] = stand_in(text[at]);
+      ++at;
+    } else if (at + 1 == text.size()) {
+      break;
+    } else {
+      char& next = text[at + 1];
+      // A bar behind a backslash is no border of a cell.
+      if (next != '|' && next != '`' && next != '\n') {
+        text[at] = stand_in('\\');
+        next = stand_in(next);
+      }
+      at += 2;
+    }
+  }
+  return end == std::string::npos ? begin : end;
+}
+
+void keep_formulas(std::string& text, bool growing) {
   for (size_t at = 0; (at = text.find_first_of("`\\$", at)) != std::string::npos;) {
     if (text[at] == '`') {
       at = behind_code(text, at);
       continue;
     }
-    if (at + 1 >= text.size()) return;
-    char& next = text[at + 1];
-    if (text[at] == '$') {
-      formula = formula != (next == '$');
-      at += next == '$' ? 2 : 1;
-      continue;
+    if (at + 1 == text.size()) return;
+    const char next = text[at + 1];
+    if (text[at] == '\\') {
+      at += 2;
+      if (!is_bracket(next)) continue;
+      text[at - 2] = stand_in('\\');
+      text[at - 1] = stand_in(next);
+      if (next == '(' || next == '[')
+        at = keep_formula(text, at, closing_marks(text, at, Formula::brackets), growing);
+    } else if (next == '$') {
+      const size_t end = closing_marks(text, at + 2, Formula::two_dollars);
+      at = keep_formula(text, at + 2, end, growing);
+      if (at == end) at += 2;
+    } else {
+      const size_t end = closing_marks(text, at + 1, Formula::one_dollar);
+      const bool whole = end != std::string::npos && is_formula(text, at, end);
+      at = whole ? keep_formula(text, at + 1, end, growing) + 1 : at + 1;
     }
-    const bool bracket = next == '(' || next == '[' || next == ')' || next == ']';
-    if (bracket) formula = next == '(' || next == '[';
-    // A bar behind a backslash is no border of a cell.
-    if (bracket || (formula && next != '|' && next != '`' && next != '\n')) {
-      text[at] = stand_in('\\');
-      next = stand_in(next);
-    }
-    at += 2;
   }
 }
 
-}  // namespace
-
-std::string with_products_kept(std::string_view text) {
-  std::string out(text);
+void keep_products(std::string& out) {
   std::vector<size_t> open;
   for (size_t at = 0; (at = out.find_first_of("*`\\", at)) != std::string::npos;) {
     if (out[at] != '*') {
@@ -125,12 +181,16 @@ std::string with_products_kept(std::string_view text) {
     }
     at = end;
   }
-  return out;
 }
 
-void keep_text(std::string& text) {
-  keep_definitions(text);
-  keep_backslashes(text);
+}  // namespace
+
+std::string with_text_kept(std::string_view text, bool growing) {
+  std::string out(text);
+  keep_formulas(out, growing);
+  keep_definitions(out);
+  keep_products(out);
+  return out;
 }
 
 std::string without_stand_ins(std::string_view text) {

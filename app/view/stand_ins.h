@@ -11,18 +11,19 @@
 
 namespace bitnet {
 
-// Returns `text` with stand-ins for each asterisk of a product, as in 2*3*4, where CommonMark would set the 3
-// in italics. Such an asterisk stands between digits, or it follows a factor at once while no emphasis is
-// open that it could close.
-std::string with_products_kept(std::string_view text);
-
-// Puts stand-ins for what CommonMark would take out of the text:
-//   the bracket that begins the definition of a link, which is not shown otherwise;
+// Returns `text` with stand-ins for what CommonMark would take out of it or would take for marks:
 //   the backslash and the bracket of \( \) \[ \], which are the marks of a formula;
-//   each other backslash inside of a formula, also one between $$ and $$, such as \\ in a row, but not before
-//   a bar, a backtick or the end of a line.
+//   each *, _, ~ and backslash inside of a formula, such as \\ in a row, but no backslash before a bar, a
+//   backtick or the end of a line;
+//   the bracket that begins the definition of a link, which is not shown otherwise;
+//   each asterisk of a product, as in 2*3*4, where the 3 would be in italics. Such an asterisk stands between
+//   digits, or it follows a factor at once while no emphasis is open that it could close.
 // Elsewhere \\ is one backslash, as in CommonMark.
-void keep_text(std::string& text);
+//
+// $$ are the marks of a formula too, and so are two $ with no blank inside of them and no letter or digit
+// around them. A formula without an end goes on to the end of the text. Unless the text is `growing`, only
+// its backslashes are kept then.
+std::string with_text_kept(std::string_view text, bool growing);
 
 // Returns `text` with the characters that the stand-ins stand for.
 std::string without_stand_ins(std::string_view text);

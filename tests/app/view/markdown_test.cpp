@@ -166,6 +166,45 @@ TEST(Markdown, TheBackslashesOfFormulasStay) {
   EXPECT_EQ(marked("[w](https://a.example/b_\\(c\\))"), "U(w)Q( (https://a.example/b_(c)))");
 }
 
+TEST(Markdown, NothingInAFormulaIsAMark) {
+  const std::vector<std::string> formulas = {"$x^*$ and $y^*$",
+                                             "$$x_{1}^{*} + y^{*}_{2}$$",
+                                             "\\(\\mathbf{x}_{i} + \\mathbf{y}_{j}\\)",
+                                             "\\[\\mathbf{x}_{i} + \\mathbf{y}_{j}\\]",
+                                             "$$\\mathbf{x}_{i} + \\mathbf{y}_{j}$$",
+                                             "$S = \\{1, 2\\}$",
+                                             "$1 \\\\ 2$",
+                                             "$a ~~b~~ c$",
+                                             "$$a ~~b~~ c$$",
+                                             "设$x^*_1$为$y^*_2$。"};
+  for (const std::string& formula : formulas) {
+    EXPECT_EQ(marked("so " + formula + " *then*"), "so " + formula + " I(then)");
+    EXPECT_EQ(marked("so " + formula + " *then", true), "so " + formula + " I(then)");
+  }
+  EXPECT_EQ(marked("**$x^*$** `$a*b$` *c*", true), "B($x^*$) C($a*b$) I(c)");
+  EXPECT_EQ(marked("$$x_{1}^{*} + y^{*}_{2", true), "$$x_{1}^{*} + y^{*}_{2");
+  EXPECT_EQ(marked("\\[ x_{1}^{*} + y^{*}_{2", true), "\\[ x_{1}^{*} + y^{*}_{2");
+}
+
+TEST(Markdown, DollarsOfPricesAndNamesAreNoFormula) {
+  EXPECT_EQ(marked("**$5** or **$6**"), "B($5) or B($6)");
+  EXPECT_EQ(marked("**5$** or **6$**"), "B(5$) or B(6$)");
+  EXPECT_EQ(marked("**$a** or **$b**, $5 *and* $"), "B($a) or B($b), $5 I(and) $");
+  EXPECT_EQ(marked("\\$*a*\\$ and $ *a* $ and $*a* "), "$I(a)$ and $ I(a) $ and $I(a)");
+  EXPECT_EQ(marked("it costs $$ and *more*"), "it costs $$ and I(more)");
+  EXPECT_EQ(marked("it \\(costs and *more*"), "it \\(costs and I(more)");
+}
+
+// A model may write anything: each of these would take hours if each dollar were looked for to the end.
+TEST(Markdown, ManyDollarsTakeNoLongerThanOtherText) {
+  for (const char* piece : {"$", "$ ", "$a ", "$$ ", "\\( ", "$a* `"}) {
+    std::string text;
+    while (text.size() < 1'000'000) text += piece;
+    EXPECT_FALSE(styled_block(text, {}, true).lines.empty());
+    EXPECT_FALSE(styled_block(text, {}, false).lines.empty());
+  }
+}
+
 // No word of a paragraph or a table is left out, whatever the marks around it.
 TEST(Markdown, EveryWordOfABlockIsShown) {
   std::mt19937 random(9);
