@@ -278,6 +278,32 @@ bool add_columns(std::string& table, size_t columns) {
   return true;
 }
 
+// md4c takes a cell of a table's second line for one only from three characters on, where GitHub is content
+// with a single dash. Adds dashes to shorter ones.
+void widen_short_cells(std::string& table) {
+  constexpr std::string_view kBlank = " \t";
+  const size_t begin = table.find('\n') + 1;
+  const std::string line = table.substr(begin, table.find('\n', begin) - begin);
+  if (begin == 0 || line.find('|') == std::string::npos) return;
+  std::string wider;
+  for (size_t at = 0, end = 0; at <= line.size(); at = end + 1) {
+    end = std::min(line.find('|', at), line.size());
+    std::string cell = line.substr(at, end - at);
+    const size_t first = cell.find_first_not_of(kBlank);
+    if (first != std::string::npos) {
+      const size_t length = cell.find_last_not_of(kBlank) + 1 - first;
+      const size_t dash = first + (cell[first] == ':' ? 1 : 0);
+      const size_t behind = std::min(cell.find_first_not_of('-', dash), cell.size());
+      const size_t colon = behind < cell.size() && cell[behind] == ':' ? 1 : 0;
+      if (behind == dash || behind + colon != first + length) return;  // it is no such line
+      if (length < 3) cell.insert(dash, 3 - length, '-');
+    }
+    wider += cell;
+    if (end < line.size()) wider += '|';
+  }
+  table.replace(begin, line.size(), wider);
+}
+
 // Takes out columns at the right that no row needs, down to `least` of them.
 void drop_empty_columns(StyledBlock& block, size_t least) {
   size_t needed = least;
@@ -346,6 +372,22 @@ class OpenMarks {
   std::vector<Open> open_;
 };
 
+// Parses a block. Where its second line was edited, the block had `size` bytes before, and the places that
+// are told are those in it.
+StyledBlock parsed(std::string_view text, size_t size, Face face) {
+  StyledBlock out;
+  Gatherer(text, face, out).parse();
+  const size_t added = text.size() - size;
+  if (added == 0) return out;
+  const size_t rows = text.find('\n', text.find('\n') + 1);  // behind the second line
+  for (auto& row : out.table) {
+    for (StyledLine& cell : row) {
+      for (StyledText& part : cell) part.source -= part.source > rows ? added : 0;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string with_marks_closed(std::string_view text) {
@@ -372,19 +414,20 @@ StyledBlock styled_block(std::string_view text, Face face, bool growing) {
   if (!needs_parser(text)) return plain_lines(text, face);
   std::string closed = with_text_kept(text, growing);
   if (growing) closed = with_marks_closed(closed);
-  StyledBlock out;
-  Gatherer(closed, face, out).parse();
+  std::string table = closed;
+  widen_short_cells(table);
+  StyledBlock out = parsed(table, closed.size(), face);
   if (out.table.empty()) {
+    if (table.size() != closed.size()) out = parsed(closed, closed.size(), face);
     const bool silent =
         std::all_of(out.lines.begin(), out.lines.end(), [](const StyledLine& line) { return line.empty(); });
     return silent ? plain_lines(without_stand_ins(closed), face) : out;
   }
   const size_t columns = out.align.size();
-  std::string wider = closed;
-  if (!add_columns(wider, columns)) return plain_lines(text, face);
-  if (wider.size() == closed.size()) return out;
-  out = {};
-  Gatherer(wider, face, out).parse();
+  const size_t before = table.size();
+  if (!add_columns(table, columns)) return plain_lines(text, face);
+  if (table.size() == before) return out;
+  out = parsed(table, closed.size(), face);
   if (out.table.empty()) return plain_lines(text, face);
   drop_empty_columns(out, columns);
   return out;

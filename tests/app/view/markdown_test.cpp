@@ -321,6 +321,21 @@ TEST(Markdown, TablesFitTheirWidth) {
                           "      字 and", "      code", "    Price:", "      20", "  ", "  end"));
 }
 
+TEST(Markdown, ATableMayHaveShortDashes) {
+  for (const char* rule : {"|--|--|", "|-|-|", "|:-|-|", "| - | -- |", "|---|-|", "--|--"}) {
+    const std::string table = std::string("| a | b |\n") + rule + "\n| 1 | *2* |\n";
+    EXPECT_THAT(answer_rows(table, 40), ElementsAre("  a │ b", "  ──┼──", "  1 │ 2")) << rule;
+  }
+  const StyledBlock block = styled_block("|a|b|c|\n|-|:-:|-:|\n|1|2|3|4|", {}, true);
+  EXPECT_THAT(block.align, ElementsAre(Align::left, Align::center, Align::right, Align::left));
+  ASSERT_EQ(block.table.size(), 2u);
+  ASSERT_EQ(block.table[1].size(), 4u);
+  EXPECT_EQ(block.table[0][2][0].source, 5u);
+  EXPECT_EQ(block.table[1][0][0].source, 20u);
+  EXPECT_EQ(block.table[1][3][0].source, 26u);
+  EXPECT_EQ(marked("a\n-- | b"), "a|-- | b");
+}
+
 TEST(Markdown, ALongTableKeepsItsColumns) {
   std::string text = "| n | text |\n|---|---|\n";
   for (int i = 1000; i < 2500; ++i) text += "| " + std::to_string(i) + " | some words here |\n";
