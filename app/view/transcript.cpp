@@ -255,9 +255,12 @@ size_t TranscriptView::rows_laid() const {
   return first_laid_ >= blocks_.size() ? 0 : blocks_.back().first_row + blocks_.back().height();
 }
 
-// Lays out what has changed, and enough above it to fill the screen.
+// Lays out what has changed, and enough above it to fill the screen. What grows above the view moves it
+// along.
 void TranscriptView::lay_out() {
   if (first_changed_ < blocks_.size()) {
+    const size_t top_block = following_ ? kNone : block_at(top_);
+    const size_t row_before = following_ ? 0 : blocks_[top_block].first_row;
     // Everything is new: lay_out_above() starts at the end.
     if (first_changed_ == 0 && following_ && blocks_.size() > 1)
       first_laid_ = first_changed_ = blocks_.size();
@@ -274,6 +277,10 @@ void TranscriptView::lay_out() {
       if (block.changed) lay_out(block);
     }
     first_changed_ = blocks_.size();
+    if (top_block != kNone) {
+      top_ += blocks_[top_block].first_row - row_before;
+      rows_seen_ += blocks_[top_block].first_row - row_before;
+    }
   }
   const size_t laid = rows_laid();
   if (laid < static_cast<size_t>(height_)) lay_out_above(static_cast<size_t>(height_) - laid);

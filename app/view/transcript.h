@@ -3,7 +3,7 @@
 // Thread rule: lives on the loop's thread; it knows no terminal.
 //
 // Adding text lays out only what grows (markdown.h): rows of finished blocks do not change until the width
-// changes. A view at the end follows the end; any other view stays where it is.
+// changes. A view at the end follows the end; any other view stays at its text.
 //
 // A long conversation is laid out from its end and only as far up as the view has been, so that opening it or
 // changing the width costs no more than what the screen shows. Rows are counted from the first one that is
@@ -93,7 +93,7 @@ class TranscriptView {
     size_t codes = kNone;            // number of its code blocks; kNone: not counted yet
     std::vector<Row> rows;
     bool gap_before = true;
-    size_t first_row = 0;  // its first row or gap, counted from that of first_laid_
+    size_t first_row = kNone;  // its first row or gap, counted from that of first_laid_; kNone: not laid out
     size_t shown = 0;      // number of rows without the blank ones at the end
     bool searched = false;
     std::vector<Match> matches;

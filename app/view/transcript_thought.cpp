@@ -23,6 +23,7 @@ void TranscriptView::begin_thought() {
   block.kind = Kind::thought;
   block.open = true;
   block.gap_before = blocks_[thought_].gap_before;
+  block.first_row = blocks_[thought_].first_row;
   blocks_[thought_].gap_before = blocks_[thought_].hidden = true;
   blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(thought_), std::move(block));
   if (first_laid_ > thought_) ++first_laid_;

@@ -300,6 +300,36 @@ TEST(Transcript, ALongOutcomeIsShownFromItsStart) {
   EXPECT_EQ(view.rows_below(), 11u);  // the view stays where the person reads
 }
 
+TEST(Transcript, WhatGrowsAboveTheViewDoesNotMoveIt) {
+  for (const bool thinks : {false, true}) {
+    TranscriptView view;
+    view.set_size(40, 5);
+    view.add(Kind::user, "before");
+    view.begin_answer();
+    if (!thinks) view.append_answer("line\n");
+    view.add(Kind::command, "1\n2\n3\n4\n5\n6", "/list");
+    view.show_last_from_its_start();
+    const auto stays = [&] {
+      EXPECT_THAT(texts(view.visible()), ElementsAre("  /list", "  1", "  2", "  3", "  4"));
+      EXPECT_EQ(view.rows_below(), 2u);
+      EXPECT_EQ(view.new_rows(), 0u);
+    };
+    stays();
+    for (int i = 0; i < 20; ++i) {
+      if (thinks && i < 9) {
+        view.append_thought("word\n");
+      } else {
+        view.append_answer("line\n");
+      }
+      stays();
+    }
+    view.end_answer("interrupted");
+    stays();
+    view.add(Kind::notice, "new");
+    EXPECT_EQ(view.new_rows(), 2u);
+  }
+}
+
 TEST(Transcript, ResizingKeepsThePlace) {
   TranscriptView view;
   view.set_size(40, 5);
