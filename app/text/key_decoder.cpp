@@ -108,12 +108,16 @@ size_t sequence_length(std::string_view s) {
 
 namespace {
 
-// Whether these bytes, read at a time, may be keys behind a paste whose end has not come: one alone, text
-// without a control, or keys that are sequences.
+// Whether these bytes, read at a time, are text of several characters and no control.
+bool is_plain_text(std::string_view bytes) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  return first_cluster(bytes).bytes < bytes.size() && std::none_of(bytes.begin(), bytes.end(), is_control);
+}
+
+// Whether these bytes, read at a time, may be keys behind a paste whose end has not come: one alone, or keys
+// that are sequences.
 bool may_be_keys(std::string_view bytes) {
   if (first_cluster(bytes).bytes == bytes.size()) return true;
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
-  if (std::none_of(bytes.begin(), bytes.end(), is_control)) return true;
   while (!bytes.empty()) {
     const size_t length = bytes[0] == '\x1b' ? sequence_length(bytes) : 0;
     if (length == 0 || bytes.starts_with(kPasteEnd)) return false;
@@ -126,7 +130,8 @@ bool may_be_keys(std::string_view bytes) {
 }  // namespace
 
 void KeyDecoder::feed(std::string_view bytes) {
-  if (paste_goes_on_ && buffer_.empty()) {
+  // Plain text is inserted all the same, whether it was typed or is of the paste, and does not tell which.
+  if (paste_goes_on_ && buffer_.empty() && !is_plain_text(bytes)) {
     if (may_be_keys(bytes))
       paste_goes_on_ = false;
     else

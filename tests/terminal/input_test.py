@@ -255,6 +255,17 @@ class InputTest(ScreenCase):
         t.type("d")
         self.wait_input(t, "› abcd")
 
+    def test_a_paste_that_stalls_sends_nothing(self):
+        t = self.start()
+        t.send("\x1b[200~aaa\rbb")
+        t.wait(r"^› aaa\n  bb$")
+        t.send("ccc")
+        t.wait(r"^› aaa\n  bbccc$")
+        t.send("\rddd\re\x1b[201~")
+        t.wait(r"^› aaa\n  bbccc\n  ddd\n  e$", without="answering")
+        t.key("Enter")
+        t.wait(r"^  aaa\n  bbccc\n  ddd\n  e$")
+
     def test_of_a_paste_the_first_line_is_found(self):
         t = self.start("FAKE_WORD_MS=1")
         t.line("count 30")

@@ -135,6 +135,12 @@ TEST(Keys, APasteWithoutAnEndIsGivenUp) {
   // What comes late is pasted too, and sends nothing.
   EXPECT_THAT(seen({"and the rest\r/quit\r\x1b[20", "1~b\x1b[200~x\x1b[201~"}),
               ElementsAre(P{Key::paste, "and the rest\r/quit\r"}, P{Key::text, "b"}, P{Key::paste, "x"}));
+  // Text without a control does not tell whether it was typed, and does not end the paste.
+  keys.feed("\x1b[200~aaa\rbb");
+  EXPECT_FALSE(keys.next());
+  EXPECT_EQ(keys.give_up_waiting()->bytes, "aaa\rbb");
+  EXPECT_THAT(seen({"ccc", "\rddd\re\x1b[201~\r"}),
+              ElementsAre(P{Key::text, "ccc"}, P{Key::paste, "\rddd\re"}, P{Key::enter, "\r"}));
   // Where no end comes, a key that is pressed is a key, and so is what follows.
   keys.feed("\x1b[200~half a paste");
   EXPECT_FALSE(keys.next());
