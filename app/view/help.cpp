@@ -43,13 +43,17 @@ std::vector<Row> all_help_rows(const Keymap& keymap, int columns) {
   return out;
 }
 
+// From this row on the help fills so many rows.
+int last_top(const Keymap& keymap, int columns, int rows) {
+  return std::max(static_cast<int>(all_help_rows(keymap, columns).size()) - rows, 0);
+}
+
 }  // namespace
 
 Overlay::Outcome HelpOverlay::press(const KeyPress& key, int columns, int rows) {
   const int page = std::max(rows - 1, 1);
   const auto scroll = [&](int by) -> Outcome {
-    const int height = static_cast<int>(all_help_rows(keymap_, columns).size());
-    top_ = std::clamp(top_ + by, 0, std::max(height - rows, 0));
+    top_ = std::clamp(top_ + by, 0, last_top(keymap_, columns, rows));
     return {};
   };
   switch (key.key) {
@@ -76,6 +80,7 @@ Overlay::Outcome HelpOverlay::press(const KeyPress& key, int columns, int rows) 
 }
 
 std::optional<std::vector<Row>> HelpOverlay::rows(int columns, int rows) {
+  top_ = std::min(top_, last_top(keymap_, columns, rows));  // the screen may have become wider or higher
   return help_rows(keymap_, columns, rows, top_);
 }
 

@@ -328,6 +328,20 @@ TEST(Overlays, HelpPassesOnWhatWasTypedAfterTheKeyThatClosesIt) {
   EXPECT_EQ(help.press({Key::paste, "Hello"}, 80, 10).passed_on->bytes, "Hello");
 }
 
+TEST(Overlays, HelpStaysInViewWhereTheScreenGrows) {
+  const Keymap keymap;
+  HelpOverlay help(keymap);
+  help.rows(34, 10);
+  for (int i = 0; i < 20; ++i) help.press({Key::page_down, ""}, 34, 10);
+  EXPECT_EQ(texts(help.rows(34, 10).value()).back(), "  /help lists the commands");
+  const std::vector<std::string> wider = texts(help.rows(100, 10).value());
+  ASSERT_EQ(wider.size(), 10u);
+  EXPECT_EQ(wider.back(), "  /help lists the commands");
+  EXPECT_EQ(texts(help.rows(100, 100).value())[0], "  Keys");
+  help.press({Key::line_up, ""}, 100, 10);
+  EXPECT_EQ(texts(help.rows(100, 10).value())[0], "  Keys");
+}
+
 TEST(Themes, AreFoundByName) {
   EXPECT_STREQ(find_theme("").name, "16");
   EXPECT_STREQ(find_theme("dark").name, "dark");
