@@ -125,6 +125,13 @@ void read_entries(const std::string& file) {
   add();
 }
 
+// Returns whether this is the sequence of a key that nobody has bound, or a terminal's reply: readline would
+// take its beginning for a key and insert the rest.
+bool is_unbound_sequence(std::string_view bytes) {
+  if (bytes.size() < 3 || (!bytes.starts_with("\x1b[") && !bytes.starts_with("\x1bO"))) return false;
+  return rl_function_of_keyseq_len(bytes.data(), bytes.size(), rl_get_keymap(), nullptr) == nullptr;
+}
+
 }  // namespace
 
 InputLine* InputLine::instance_ = nullptr;
@@ -226,6 +233,7 @@ void InputLine::drop_character() {
 }
 
 void InputLine::type(std::string_view bytes) {
+  if (is_unbound_sequence(bytes)) return;
   pending_.insert(pending_.end(), bytes.begin(), bytes.end());
   const bool is_text = !bytes.starts_with('\x1b');
   while (!pending_.empty()) {

@@ -35,7 +35,9 @@ class InputLine {
   InputLine(const InputLine&) = delete;
   InputLine& operator=(const InputLine&) = delete;
 
-  void type(std::string_view bytes);   // as if from the keyboard; escape sequences must be whole
+  // As if from the keyboard. An escape sequence must be whole and come alone; one that nobody has bound does
+  // nothing.
+  void type(std::string_view bytes);
   void insert(std::string_view text);  // at the cursor, unchanged
   // Never submits; from 8 lines or 2000 bytes on it is folded. While readline searches, the first line is
   // what it is to search for.

@@ -89,9 +89,30 @@ size_t bytes_of_character(char first) {
                                        : 1;
 }
 
+// Whether these bytes are what a terminal has to say of itself, such as its colours, or begin that: an OSC
+// with its number, or a DCS. Two bytes alone are a key that was pressed with Alt.
+bool is_reply(std::string_view s) {
+  if (s.size() < 3 || s[0] != '\x1b') return false;
+  const bool digit = s[2] >= '0' && s[2] <= '9';
+  return (s[1] == ']' && digit) || (s[1] == 'P' && (digit || s[2] == '>' || s[2] == '!'));
+}
+
+// Returns the length of the reply at the front with its end, or 0 while it is not whole.
+size_t reply_length(std::string_view s) {
+  constexpr size_t kLongestReply = 4096;
+  for (size_t i = 2; i < s.size(); ++i) {
+    if (s[i] == '\x07') return i + 1;
+    if (s[i] == '\x1b' && i + 1 == s.size()) return 0;
+    if (s[i] == '\x1b' && s[i + 1] == '\\') return i + 2;
+    if (static_cast<unsigned char>(s[i]) < 0x20) return i;  // something else cuts it off
+  }
+  return s.size() < kLongestReply ? 0 : s.size();
+}
+
 // Returns the length of the escape sequence at the front, or 0 while it is not whole.
 size_t sequence_length(std::string_view s) {
   if (s.size() < 2) return 0;
+  if (is_reply(s)) return reply_length(s);
   if (s[1] == 'O') return s.size() < 3 ? 0 : 3;
   if (s[1] == '\x1b') return 1;
   if (const size_t alt = 1 + bytes_of_character(s[1]); alt > 2) return s.size() < alt ? 0 : alt;
@@ -152,6 +173,8 @@ KeyPress KeyDecoder::take(size_t length) {
     press.key = Key::escape;
   } else if (press.bytes.starts_with(kMouseBegin)) {
     read_mouse(press);
+  } else if (is_reply(press.bytes)) {
+    press.key = Key::none;
   } else if (press.bytes.size() > 1 && static_cast<unsigned char>(press.bytes[1]) >= 0x80) {
     press.bytes.clear();  // readline has no such key, and would take it apart
   }
@@ -221,7 +244,8 @@ std::optional<KeyPress> KeyDecoder::next() {
 std::optional<KeyPress> KeyDecoder::give_up_waiting() {
   if (buffer_.empty()) return std::nullopt;
   if (buffer_.size() == 1) return take(1);
-  KeyPress press{in_paste() ? Key::paste : Key::text, std::move(buffer_)};
+  const Key key = in_paste() ? Key::paste : is_reply(buffer_) ? Key::none : Key::text;
+  KeyPress press{key, std::move(buffer_)};
   if (press.key == Key::paste) press.bytes.erase(0, kPasteBegin.size());
   paste_goes_on_ = press.key == Key::paste;
   buffer_.clear();

@@ -4,7 +4,7 @@
 //
 // A key that the keymap (keymap.h) binds gets its name. Everything else stays bytes for the line editor, one
 // whole escape sequence at a time. The sequences are those of ECMA-48, xterm's ctlseqs (mouse mode 1006
-// included) and the Linux console's F1.
+// included) and the Linux console's F1. A string with which a terminal replies (OSC, DCS) is Key::none.
 #pragma once
 
 #include <optional>

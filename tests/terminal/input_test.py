@@ -266,6 +266,19 @@ class InputTest(ScreenCase):
         t.key("Enter")
         t.wait(r"^  aaa\n  bbccc\n  ddd\n  e$")
 
+    def test_keys_without_a_binding_and_replies_of_the_terminal_type_nothing(self):
+        t = self.start()
+        t.type("a")
+        for bytes in ("\x1b[15~", "\x1b[24~", "\x1b[3;2~", "\x1b[8^", "\x1b[1;2A", "\x1b[5;5~", "\x1b[[E", "\x1bOx", "\x1b[I",
+                      "\x1b[?62;22c", "\x1b[24;40R", "\x1b]11;rgb:1e1e/1e1e/1e1e\x07", "\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\",
+                      "\x1bP>|tmux 3.3a\x1b\\"):
+            t.send(bytes)
+        t.type("z")
+        self.wait_input(t, "› az")
+        t.send("\x1b[D")
+        t.type("y")
+        self.wait_input(t, "› ayz")
+
     def test_of_a_paste_the_first_line_is_found(self):
         t = self.start("FAKE_WORD_MS=1")
         t.line("count 30")
@@ -362,7 +375,7 @@ class InputTest(ScreenCase):
         t = Terminal()
         self.addCleanup(t.close)
         with open(os.path.join(t.home, ".inputrc"), "w") as f:
-            f.write('set editing-mode vi\n"\\C-g": "from the inputrc"\n')
+            f.write('set editing-mode vi\n"\\C-g": "from the inputrc"\n"\\e[15~": "!"\n')
         t.clear()
         t.line(f"{self.program}")
         t.wait("ready")
@@ -372,7 +385,8 @@ class InputTest(ScreenCase):
         t.wait_until("Esc moves back", lambda: t.cursor()[0] == 2 + len("from the inputr"))
         t.type("0dw")
         self.wait_input(t, "› the inputrc")
-        t.type("A!")
+        t.type("A")
+        t.key("F6", "F5")
         self.wait_input(t, "› the inputrc!")
         t.key("Enter")
         t.wait("^  the inputrc!$")

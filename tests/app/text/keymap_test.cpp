@@ -160,6 +160,36 @@ TEST(Keys, APasteWithoutAnEndIsGivenUp) {
   }
 }
 
+TEST(Keys, WhatATerminalRepliesIsNoText) {
+  using P = std::pair<Key, std::string>;
+  for (const std::string& reply :
+       {std::string("\x1b]11;rgb:1e1e/1e1e/1e1e\x07"), std::string("\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\"),
+        std::string("\x1bP>|XTerm(370)\x1b\\"), std::string("\x1bP1$r0m\x1b\\")}) {
+    for (size_t split = 3; split <= reply.size(); ++split) {
+      KeyDecoder keys;
+      std::vector<P> seen;
+      for (const std::string& bytes : {"a" + reply.substr(0, split), reply.substr(split) + "b"}) {
+        keys.feed(bytes);
+        while (const auto key = keys.next()) seen.emplace_back(key->key, key->bytes);
+      }
+      EXPECT_THAT(seen, ElementsAre(P{Key::text, "a"}, P{Key::none, reply}, P{Key::text, "b"})) << split;
+    }
+  }
+  KeyDecoder keys;
+  for (const char* alt : {"\x1b]", "\x1bP"}) {
+    keys.feed(alt);
+    EXPECT_EQ(keys.next()->bytes, alt);
+  }
+  keys.feed("\x1b]11;rgb");
+  EXPECT_FALSE(keys.next());
+  EXPECT_EQ(keys.give_up_waiting()->key, Key::none);
+  keys.feed("\x1b]1\rb");
+  EXPECT_EQ(keys.next()->key, Key::none);
+  EXPECT_EQ(keys.next()->key, Key::enter);
+  keys.feed("b\x1b]1" + std::string(1 << 20, 'x'));
+  while (const auto key = keys.next()) EXPECT_NE(key->bytes.front(), 'x');
+}
+
 TEST(Keys, AltAndACharacterThatIsNotAsciiIsNoHalfCharacter) {
   KeyDecoder keys;
   keys.feed("a\x1b\xc3");
