@@ -295,7 +295,14 @@ void InputLine::put_back() {
   }
 }
 
+void InputLine::forget_keys() {
+  rl_callback_sigcleanup();
+  rl_discard_argument();
+  if (rl_editing_mode == 0) rl_vi_insertion_mode(1, 0);
+}
+
 void InputLine::clear() {
+  forget_keys();
   rl_replace_line("", 1);
   rl_point = rl_end = 0;
   using_history();
@@ -379,6 +386,11 @@ bool InputLine::inserts_in_vi_mode() const {
 }
 
 bool InputLine::wants_escape() const { return rl_editing_mode == 0 || searching(); }
+
+bool InputLine::eof_sends() const {
+  if (searching()) return false;
+  return rl_function_of_keyseq_len("\x04", 1, rl_get_keymap(), nullptr) == rl_vi_eof_maybe;
+}
 
 std::string InputLine::prompt() const {
   return searching() && rl_display_prompt != nullptr ? rl_display_prompt : "";

@@ -50,7 +50,9 @@ class InputLine {
   // The text up to the cursor, where that stands at its end and no paste is folded in it.
   std::optional<std::string> begun() const;
   void complete_to(std::string_view line);  // in place of begun(); undo brings it back
-  void clear();
+  // Forgets what keys have begun, such as ^X, a count or a search; in vi mode what follows is inserted.
+  void forget_keys();
+  void clear();            // and forgets the keys
   void remember_unsent();  // the text, in the history: the program ends before the person has sent it
   void keep_history(bool on) { keeps_history_ = on; }  // in the file; off while nothing may be stored
   void replace(std::string_view text);  // with what an editor returned; undo brings the former text back
@@ -73,6 +75,7 @@ class InputLine {
   bool searching() const;
   bool wants_escape() const;                   // vi mode or a search: Esc is an editing key
   bool inserts_in_vi_mode() const;             // and there is a text: Esc ends inserting, and no more
+  bool eof_sends() const;                      // ^D would send the text, as in vi mode
   std::vector<std::string> take_candidates();  // of the last Tab, if there were several
   std::string take_history_error();            // says once why history is not kept; else empty
 

@@ -313,9 +313,9 @@ void ScreenFrontEnd::open_editor() {
 }
 
 void ScreenFrontEnd::press_interrupt() {
-  if (input_.searching()) {
-    input_.type("\x07");  // ^G leaves the search
-  } else if (!input_.empty()) {
+  if (input_.searching()) return input_.type("\x07");  // ^G leaves the search
+  input_.forget_keys();
+  if (!input_.empty()) {
     input_.clear();
     quit_armed_ = false;
   } else if (stoppable()) {
@@ -339,7 +339,7 @@ void ScreenFrontEnd::stop() {
 void ScreenFrontEnd::press_eof() {
   if (input_.empty() && !input_.searching()) {
     chat_->submit("/quit");
-  } else {
+  } else if (!input_.eof_sends()) {
     input_.type("\x04");
   }
 }

@@ -391,6 +391,50 @@ class InputTest(ScreenCase):
         t.key("Enter")
         t.wait("^  the inputrc!$")
 
+    def test_ctrl_c_forgets_the_keys_that_were_begun(self):
+        # Esc is followed by a key in each case: with ^C at once it would be Meta's.
+        for mode, begun in (("emacs", (["C-x"], ["M-5"], ["C-]"])),
+                            ("vi", (["Escape", "h"], ["Escape", "5"], ["Escape", "d"], ["Escape", "f"]))):
+            t = Terminal()
+            self.addCleanup(t.close)
+            with open(os.path.join(t.home, ".inputrc"), "w") as f:
+                f.write(f"set editing-mode {mode}\n")
+            t.clear()
+            t.line(self.program)
+            t.wait("ready")
+            for keys in begun:
+                for text in ("", "before"):
+                    with self.subTest(mode=mode, keys=keys, text=text):
+                        t.type(text)
+                        self.wait_input(t, f"› {text}")
+                        t.key(*keys)
+                        t.key("C-c")
+                        t.wait("press .C again" if text == "" else "^› *$")
+                        t.type("after")
+                        self.wait_input(t, "› after")
+                        t.key("C-c")
+                        self.wait_input(t, "›")
+
+    def test_ctrl_d_of_vi_sends_nothing(self):
+        t = Terminal()
+        self.addCleanup(t.close)
+        with open(os.path.join(t.home, ".inputrc"), "w") as f:
+            f.write("set editing-mode vi\n")
+        t.clear()
+        t.line(f"{self.program}; echo left with $?")
+        t.wait("ready")
+        t.type("half")
+        t.key("C-d")
+        t.type(" a thought")
+        self.wait_input(t, "› half a thought")
+        t.key("Escape")
+        t.wait_until("Esc moves back", lambda: t.cursor()[0] == 2 + len("half a though"))
+        t.key("C-d")
+        t.type("x")
+        self.wait_input(t, "› half a though")
+        t.key("C-c", "C-d")
+        t.wait("^left with 0$")
+
     def test_escape_of_vi_ends_inserting_and_stops_no_answer(self):
         t = Terminal()
         self.addCleanup(t.close)
