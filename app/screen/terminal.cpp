@@ -24,8 +24,13 @@
 namespace bitnet {
 namespace {
 
+// What another program may have left otherwise: ASCII, overwriting, automatic margins, no mouse.
+constexpr char kPlain[] = "\x0f\x1b(B\x1b[4l\x1b[?7h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l";
+// Likewise for what moves the cursor: addresses from the edge of the screen, all of which scrolls.
+constexpr char kWholeScreen[] = "\x1b[?6l\x1b[r";
 // Bracketed pastes, and the wheel as arrow keys (1007), whose former state is kept and put back.
-constexpr char kModesOn[] = "\x1b[?2004h\x1b[?1007s\x1b[?1007h";
+constexpr char kKeepModes[] = "\x1b[?1007s";
+constexpr char kModesOn[] = "\x1b[?2004h\x1b[?1007h";
 constexpr char kMouseOn[] = "\x1b[?1000h\x1b[?1006h";  // buttons and wheel, as decimal numbers
 // Between these a terminal that knows synchronised output shows what was there before; others ignore them.
 constexpr char kFrameBegins[] = "\x1b[?2026h";
@@ -224,8 +229,31 @@ int Terminal::color_of(const Look& look) const {
 void Terminal::enter() {
   dup2(log_fd_, STDERR_FILENO);
   terminal_taken = true;
+  write_all(STDOUT_FILENO, kKeepModes);
+  set_modes();
+}
+
+void Terminal::set_modes() {
+  write_all(STDOUT_FILENO, kPlain);
   write_all(STDOUT_FILENO, kModesOn);
   if (mouse_) write_all(STDOUT_FILENO, kMouseOn);
+}
+
+void Terminal::enter_again() {
+  enter();
+  refresh();  // shows the alternate screen
+  write_all(STDOUT_FILENO, kWholeScreen);
+  read_size();
+}
+
+void Terminal::come_back() {
+  const pid_t owner = tcgetpgrp(STDIN_FILENO);  // -1: no terminal that has jobs
+  if (owner == -1 || owner == getpgrp()) {
+    reset_prog_mode();
+    set_modes();
+    write_all(STDOUT_FILENO, kWholeScreen);
+  }
+  read_size();
 }
 
 void Terminal::leave() {
@@ -261,9 +289,7 @@ void Terminal::suspend() {
   sigaction(SIGTSTP, &stop, &former);
   kill(0, SIGTSTP);  // the whole job, as the terminal itself would
   sigaction(SIGTSTP, &former, nullptr);
-  enter();
-  refresh();
-  read_size();
+  enter_again();
 }
 
 void Terminal::lend(const std::function<void()>& use) {
@@ -271,14 +297,10 @@ void Terminal::lend(const std::function<void()>& use) {
   try {
     use();
   } catch (...) {
-    enter();
-    refresh();
-    read_size();
+    enter_again();
     throw;
   }
-  enter();
-  refresh();
-  read_size();
+  enter_again();
 }
 
 void Terminal::send(std::string_view bytes) { write_all(STDOUT_FILENO, bytes); }

@@ -43,8 +43,11 @@ class Terminal {
 
   // Gives the terminal back, stops the process, and takes the terminal again when it continues.
   void suspend();
-  // Gives the terminal back while `use` runs.
+  // Gives the terminal back while `use` runs. The modes that it leaves set are ours again.
   void lend(const std::function<void()>& use);
+  // After SIGCONT: whoever had the terminal while the process was stopped without suspend() may have changed
+  // its settings and modes. In the background the terminal stays as it is.
+  void come_back();
   void send(std::string_view bytes);  // straight to the terminal; the bytes must not move its cursor
 
  private:
@@ -56,7 +59,9 @@ class Terminal {
     bool contested;  // terminals disagree about its columns
   };
   void enter();
+  void enter_again();
   void leave();
+  void set_modes();
   void draw_row(int y, const Row& row);
   static void add_to(std::vector<PlacedText>& rewrites, PlacedText placed);
   std::string rewritten() const;

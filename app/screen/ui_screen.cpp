@@ -48,7 +48,7 @@ ScreenFrontEnd::Signals::Signals(ScreenFrontEnd& front_end) : loop(front_end.loo
     front_end.pace_.change();
   });
   loop.on_signal(SIGCONT, [&front_end] {
-    front_end.terminal_.read_size();
+    front_end.terminal_.come_back();
     front_end.pace_.change();
   });
   loop.on_signal(SIGTSTP, [&front_end] {

@@ -348,6 +348,23 @@ class InputTest(ScreenCase):
         t.wait("the editor 'false' failed")
         self.wait_input(t, "› kept")
 
+    def test_modes_that_an_editor_leaves_set_do_no_harm(self):
+        modes = "\\033[?1000h\\033[?1003h\\033[?6h\\033[?7l\\033[4h\\033[3;7r\\033(0\\016"
+        t = Terminal(environment={"VISUAL": f"printf '{modes}'; printf saved >"})
+        self.addCleanup(t.close)
+        flags = "#{mouse_any_flag} #{origin_flag} #{insert_flag} #{wrap_flag} #{scroll_region_upper} #{scroll_region_lower}"
+        t.clear()
+        t.line(f"{self.program}; echo left with $?")
+        t.wait("ready")
+        t.type("words")
+        t.key("C-x", "C-e")
+        self.wait_input(t, "› saved")
+        self.assertEqual(t.tmux("display-message", "-p", flags).split(), ["0", "0", "0", "1", "0", "23"])
+        t.key("Enter")
+        t.wait("^  saved$", "^── fake-model")
+        t.key("C-d")
+        t.wait("^left with 0")  # where the editor has left the cursor
+
     def test_what_an_editor_saved_before_it_was_killed_is_there(self):
         for editor, left in (("printf saved > \"$0\"; kill -9 $$", "saved"), ("kill -9 $$", "kept"),
                              ("printf saved > \"$0\"; exit 1", "kept")):
