@@ -15,15 +15,18 @@
 namespace bitnet {
 namespace {
 
-// A signal handler may touch only these: one flag for each signal and the writing end of the wake pipe.
+// A signal handler may touch only these: one flag for each signal, the writing end of the wake pipe, and what
+// is to be called at once.
 constexpr int kSignals = 65;
 std::atomic<bool> arrived[kSignals];
 std::atomic<int> wake_fd{-1};
+std::atomic<void (*)(int)> arrival_call{nullptr};
 
 std::atomic<bool> ending{false};  // EventLoop::note_end was called
 
 extern "C" void note_signal(int signal) {
   arrived[signal].store(true);
+  if (const auto call = arrival_call.load()) call(signal);
   const int fd = wake_fd.load();
   if (fd < 0) return;
   const int saved_errno = errno;
@@ -77,6 +80,7 @@ void EventLoop::on_signal(int signal, std::function<void()> received) {
 }
 
 void EventLoop::note_end() { ending = true; }
+void EventLoop::at_arrival(void (*arrived)(int signal)) { arrival_call.store(arrived); }
 
 void EventLoop::default_signal(int signal) {
   const auto found = former_.find(signal);

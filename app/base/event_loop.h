@@ -33,6 +33,9 @@ class EventLoop {
   // `received` is called from run_once, never inside a signal handler. Several arrivals may cause one call. A
   // SIGHUP that is ignored, as nohup has it, stays so.
   void on_signal(int signal, std::function<void()> received);
+  // `arrived` is called inside of the handler of each such signal, so it may do only what signal-safety(7)
+  // allows; nullptr ends that. It is for what cannot wait until the loop runs.
+  static void at_arrival(void (*arrived)(int signal));
   void default_signal(int signal);  // gives a signal its former handler back
   void note_end();                  // is_to_end from here on, as long as the loop is there
 

@@ -15,6 +15,7 @@
 #include <cwchar>
 #include <utility>
 
+#include "app/base/event_loop.h"
 #include "app/text/text_width.h"
 #include "engine/error.h"
 
@@ -91,6 +92,41 @@ extern "C" void give_back_and_die(int signal) {
   }
   std::signal(signal, SIG_DFL);
   raise(signal);
+}
+
+// Of what is written to the terminal: odd while something is.
+std::atomic<unsigned> writes = 0;
+// The terminal has taken nothing for so long that we write to /dev/null instead.
+std::atomic<bool> given_up = false;
+static_assert(std::atomic<unsigned>::is_always_lock_free);
+
+class Writing {
+ public:
+  Writing() { ++writes; }
+  ~Writing() { ++writes; }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+};
+
+// A terminal that is frozen or at the end of a dead line takes no output and lets a write wait without an
+// end, in which no signal reaches the loop. Once one has come that ends the program, we look each second
+// whether it is still the same write that waits.
+extern "C" void watch_writes(int) {
+  constexpr int kMostSeconds = 3;
+  static unsigned seen = 0;
+  static int seconds = 0;
+  const unsigned now = writes;
+  seconds = now % 2 == 0 ? 0 : now == seen ? seconds + 1 : 1;
+  seen = now;
+  if (seconds >= kMostSeconds) {
+    given_up = true;
+    dup2(nowhere_fd, STDOUT_FILENO);  // the write that this signal has interrupted goes on there
+  }
+  alarm(1);
+}
+
+void watch_writes_after(int signal) {
+  if (signal == SIGTERM || signal == SIGHUP) alarm(1);
 }
 
 void end_by(int signal) {
@@ -208,12 +244,20 @@ Terminal::Terminal(const Theme& theme, const std::string& log_file, bool mouse)
 #ifndef BITNET_SANITIZED  // sanitizers report these themselves
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) end_by(signal);
 #endif
+  struct sigaction watch = {};
+  watch.sa_handler = watch_writes;
+  sigaction(SIGALRM, &watch, nullptr);
+  EventLoop::at_arrival(watch_writes_after);
+  const Writing writing;
   enter();
   read_size();
 }
 
 Terminal::~Terminal() {
   leave();
+  EventLoop::at_arrival(nullptr);
+  alarm(0);
+  std::signal(SIGALRM, SIG_DFL);
   close(log_fd_);
   close(former_stderr_);
   close(std::exchange(terminal_fd, -1));
@@ -240,6 +284,7 @@ void Terminal::set_modes() {
 }
 
 void Terminal::enter_again() {
+  const Writing writing;
   enter();
   refresh();  // shows the alternate screen
   write_all(STDOUT_FILENO, kWholeScreen);
@@ -249,6 +294,7 @@ void Terminal::enter_again() {
 void Terminal::come_back() {
   const pid_t owner = tcgetpgrp(STDIN_FILENO);  // -1: no terminal that has jobs
   if (owner == -1 || owner == getpgrp()) {
+    const Writing writing;
     reset_prog_mode();
     set_modes();
     write_all(STDOUT_FILENO, kWholeScreen);
@@ -257,12 +303,14 @@ void Terminal::come_back() {
 }
 
 void Terminal::leave() {
+  const Writing writing;
   write_all(STDOUT_FILENO, kModesOff);
   curs_set(1);
   endwin();
-  tcsetattr(STDIN_FILENO, TCSADRAIN, &former_terminal);
+  while (tcsetattr(STDIN_FILENO, given_up ? TCSANOW : TCSADRAIN, &former_terminal) != 0 && errno == EINTR) {
+  }
   terminal_taken = false;
-  dup2(former_stderr_, STDERR_FILENO);
+  if (!given_up) dup2(former_stderr_, STDERR_FILENO);
 }
 
 void Terminal::read_size() {
@@ -303,7 +351,10 @@ void Terminal::lend(const std::function<void()>& use) {
   enter_again();
 }
 
-void Terminal::send(std::string_view bytes) { write_all(STDOUT_FILENO, bytes); }
+void Terminal::send(std::string_view bytes) {
+  const Writing writing;
+  write_all(STDOUT_FILENO, bytes);
+}
 
 void Terminal::draw_row(int y, const Row& row) {
   std::vector<PlacedText> rewrites;
@@ -385,6 +436,7 @@ std::string Terminal::rewritten() const {
 }
 
 void Terminal::draw(const std::vector<Row>& rows, int cursor_row, int cursor_column) {
+  const Writing writing;
   shown_.resize(static_cast<size_t>(rows_), Row{{{"\x01", {}}}, 0});
   static const Row kEmpty;
   bool changed = false;

@@ -4,7 +4,9 @@
 //
 // While a Terminal lives, the terminal is raw, it shows the alternate screen, it brackets pastes, and file
 // descriptor 2 goes to the log, because drivers write there. The destructor and suspend() put all of this
-// back, and so does a signal that ends the process, as far as a signal handler can.
+// back, and so does a signal that ends the process, as far as a signal handler can. Once SIGTERM or SIGHUP
+// has come, a terminal that takes no output for three seconds gets no more of it, so that the program can
+// end.
 #pragma once
 
 #include <functional>

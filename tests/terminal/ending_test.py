@@ -8,6 +8,8 @@ import os
 import re
 import signal
 import stat
+import subprocess
+import termios
 
 from screen_case import ScreenCase, main
 from tmux import Terminal, running_pid
@@ -58,6 +60,52 @@ class EndingTest(ScreenCase):
         t.key("C-d")
         t.clear()
         self.assert_restored(t)
+
+    def stty(self, terminal, *arguments):
+        tty = terminal.tmux("display-message", "-p", "#{pane_tty}").strip()
+        return subprocess.run(["stty", "-F", tty, *arguments], capture_output=True, text=True, check=True).stdout
+
+    def test_a_stop_that_comes_unseen(self):
+        """A shell edits lines once a job has stopped, and nothing tells the program before."""
+        t = self.start()
+        ours = self.stty(t, "-a")
+        t.type("kept")
+        self.wait_input(t, "› kept")
+        pid = running_pid(t)
+        for seen_in_the_background in (False, True):
+            with self.subTest(seen_in_the_background=seen_in_the_background):
+                os.kill(pid, signal.SIGSTOP)
+                t.wait("Stopped")
+                self.stty(t, "sane")
+                if seen_in_the_background:
+                    shells = self.stty(t, "-a")
+                    os.kill(pid, signal.SIGCONT)
+                    t.wait("Stopped", gone=True)  # it has drawn
+                    self.assertEqual(self.stty(t, "-a"), shells)
+                t.line("fg")
+                t.wait_until("the settings are ours", lambda: self.stty(t, "-a") == ours)
+                t.type("!")
+                t.wait("^› kept!+$")
+        t.key("C-c", "C-d")
+        t.clear()
+        self.assert_restored(t)
+
+    def test_a_terminal_that_takes_no_output_does_not_keep_the_program(self):
+        for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            with self.subTest(signal=number):
+                t = self.start()
+                t.line("forever")
+                t.wait("again")
+                pid = running_pid(t)
+                tty = os.open(t.tmux("display-message", "-p", "#{pane_tty}").strip(), os.O_RDWR | os.O_NOCTTY)
+                termios.tcflow(tty, termios.TCOOFF)
+                os.kill(pid, number)
+                t.wait_until("it has ended", lambda: not os.path.exists(f"/proc/{pid}"))
+                with open(os.path.join(t.home, "before")) as before:
+                    self.assertEqual(self.stty(t, "-a"), before.read())
+                termios.tcflow(tty, termios.TCOON)
+                os.close(tty)
+                t.wait(f"left with {code}")
 
     def test_signals_leave_a_good_terminal(self):
         for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)):

@@ -218,25 +218,6 @@ class FaultTest(unittest.TestCase):
         self.assertEqual(t.end(), 143)
         self.check_restored(t)
 
-    def test_what_a_shell_set_while_it_was_stopped_is_ours_again(self):
-        """A shell edits lines once a job has stopped, and programs in it leave modes set."""
-        t = self.start()
-        ours = termios.tcgetattr(t.slave)
-        self.assertNotEqual(ours, t.before)
-        t.process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, t.process.pid, os.WSTOPPED | os.WNOWAIT)
-        termios.tcsetattr(t.slave, termios.TCSANOW, t.before)
-        t.take()
-        at = len(t.output)
-        t.process.send_signal(signal.SIGCONT)
-        t.wait(rb"\x1b\[\?1000l(.|\n)*\x1b\[\?2004h(.|\n)*\x1b\[H\x1b\[2J(.|\n)*ready", since=at)
-        self.assertEqual(termios.tcgetattr(t.slave), ours)
-        t.type("typed")
-        t.wait(rb"typed", since=at)
-        t.type("\x03\x04")
-        self.assertEqual(t.end(), 0)
-        self.check_restored(t)
-
     def test_a_storm_of_sizes(self):
         t = self.start("-n", "200")
         t.type("go on\r")
@@ -277,17 +258,6 @@ class FaultTest(unittest.TestCase):
                 self.assertEqual(t.end(), 0)
                 self.assertNotIn(b"\x1b[?1049h", t.output)
                 self.assertEqual(termios.tcgetattr(t.slave), t.before)
-
-    def test_plain_lines_take_letters_in_a_locale_without_utf_8(self):
-        t = self.start("-n", "2", "--temp", "0", ready=rb"> $", term="dumb", env={"LC_ALL": "C"})
-        for text in ("first", "a\u00fcb"):
-            at = len(t.output)
-            t.type(text + "\r")
-            t.wait(rb"(?s)\[length\].*> $", since=at)
-        t.type("\x04")
-        self.assertEqual(t.end(), 0)
-        texts = self.check_database().execute("SELECT text FROM message WHERE role = 'user'").fetchall()
-        self.assertEqual(texts, [("first",), ("a\u00fcb",)])
 
     def test_closed_descriptors(self):
         for closed in ("0<&-", ">&-", "2>&-", "0<&- >&-", "0<&- >&- 2>&-"):

@@ -155,6 +155,20 @@ class ProgramTest(unittest.TestCase):
         t.key("C-u")
         self.leave(t)
 
+    def test_plain_lines_take_letters_in_a_locale_without_utf_8(self):
+        t = Terminal(environment={"LC_ALL": "C", "TERM": "dumb"})
+        self.addCleanup(t.close)
+        t.line(f"{PROGRAM} {MODEL} -n 2 --temp 0; echo left with $?")
+        for text in ("first", "aüb"):
+            t.wait(r"^>\s*\Z", seconds=120)
+            t.line(text)
+            t.wait(rf"^> {text}$")
+        t.wait(r"^>\s*\Z", seconds=120)
+        t.key("C-d")
+        t.wait("^left with 0$")
+        with sqlite3.connect(os.path.join(t.home, "data", "bitnet-chat", "chats.db")) as db:
+            self.assertEqual(db.execute("SELECT text FROM message WHERE role = 'user'").fetchall(), [("first",), ("aüb",)])
+
     def test_leaving_and_coming_back(self):
         for columns, rows in (80, 24), (200, 60), (40, 12):
             with self.subTest(size=f"{columns}x{rows}"):
