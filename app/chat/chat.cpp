@@ -62,7 +62,7 @@ class LiveChat final : public Chat {
  private:
   bool leave_deleted_conversation(std::string_view typed);
   void refuse_old_number(std::string_view typed);
-  bool may_run(const Command& command) const;
+  bool may_run(Meanwhile meanwhile) const;
   void run_or_queue(std::string_view typed);
   void advance_queue();
   bool asks_to_leave(std::string_view typed);
@@ -124,6 +124,7 @@ LiveChat::LiveChat(Store& store, Worker& worker, ChatSettings settings, FrontEnd
              worker,        reporter_,
              models_} {
   tasks_.also_wake(models_.wake_fd());
+  parts_.submit = [this](std::string_view line) { submit(line); };
   wear(settings_.new_persona, settings_.now, settings_.defaults, SettingSource::command_line);
 }
 
@@ -182,11 +183,14 @@ bool LiveChat::asks_to_leave(std::string_view typed) {
   return true;
 }
 
-bool LiveChat::may_run(const Command& command) const {
-  if (command.meanwhile == Meanwhile::runs || !parts_.busy()) return true;
-  if (command.meanwhile == Meanwhile::waits || tasks_.busy() || answer_.waits()) return false;
-  return !answer_.is_shown() ||
-         (command.meanwhile == Meanwhile::leaves && conversation_.storage().in_database());
+Meanwhile meanwhile_of(const Command& command, std::string_view typed) {
+  return arguments_of(typed).empty() ? command.bare.value_or(command.meanwhile) : command.meanwhile;
+}
+
+bool LiveChat::may_run(Meanwhile meanwhile) const {
+  if (meanwhile == Meanwhile::runs || !parts_.busy()) return true;
+  if (meanwhile == Meanwhile::waits || tasks_.busy() || answer_.waits()) return false;
+  return !answer_.is_shown() || (meanwhile == Meanwhile::leaves && conversation_.storage().in_database());
 }
 
 void LiveChat::run_or_queue(std::string_view typed) {
@@ -197,9 +201,10 @@ void LiveChat::run_or_queue(std::string_view typed) {
     reporter_.front_end().return_input(typed);  // a slip: the person mends it
     throw;
   }
-  if (command->meanwhile == Meanwhile::runs || (may_run(*command) && queue_.empty()))
+  const Meanwhile meanwhile = meanwhile_of(*command, typed);
+  if (meanwhile == Meanwhile::runs || (may_run(meanwhile) && queue_.empty()))
     return command->run(parts_, arguments_of(typed));
-  if (command->meanwhile == Meanwhile::stops && answer_.is_shown() && queue_.empty()) answer_.interrupt();
+  if (meanwhile == Meanwhile::stops && answer_.is_shown() && queue_.empty()) answer_.interrupt();
   queue_.add(typed, false);
 }
 
@@ -213,7 +218,7 @@ void LiveChat::advance_queue() {
   while (!queue_.empty()) {
     const std::string typed = queue_.front().typed;
     const bool is_turn = !bitnet::is_command(typed);
-    if (is_turn ? !can_begin_turn(parts_) : !may_run(checked_command(typed))) return;
+    if (is_turn ? !can_begin_turn(parts_) : !may_run(meanwhile_of(checked_command(typed), typed))) return;
     try {
       if (is_turn) conversation_.catch_up();
     } catch (const Error& error) {

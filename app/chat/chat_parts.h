@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,7 @@ struct ChatParts {
   bool from_queue = false;    // a command that waited runs now: what still waits was sent behind it
   bool offers_model = false;  // a conversation was opened before the model was there
   bool quit = false;          // the person wants the program to end
+  std::function<void(std::string_view line)> submit;  // as if it was typed
 
   FrontEnd& front_end() const { return reporter.front_end(); }
   bool busy() const { return answer.busy() || tasks.busy(); }

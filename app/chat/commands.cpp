@@ -13,7 +13,7 @@ const Command kCommands[] = {
     {"/help", "/?", "[COMMAND|keys]", "what there is to type", "keys %commands", runs, do_help},
     {"/new", "/clear", "", "begin a new conversation; the old one stays stored", "", leaves, do_new},
     {"/open", "", "[ID]", "go on with a stored conversation, or pick one", "%ids", leaves, do_open,
-     "Without ID, a list to pick from: type to narrow it. ^O does the same."},
+     "Without ID, a list to pick from: type to narrow it. ^O does the same.", runs},
     {"/list", "", "[all|deleted]", "the stored conversations, the latest first", "all deleted", runs, do_list,
      "With all, archived ones too; with deleted, the trash."},
     {"/search", "", "TEXT", "find words in everything that was said", "", runs, do_search,

@@ -5,6 +5,7 @@
 // Thread rule: a constant table; its functions belong to the loop's thread.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -26,12 +27,13 @@ struct Command {
   const char* arguments;  // as /help shows them; "" = takes none
   const char* help;       // one line of /help: at most 51 columns
   // First arguments, separated by spaces, and second ones after a "|"; "%settings", "%commands", "%files",
-  // "%@files" (behind an @), "%personas", "%prompts", "%models", "%ids" and "%deleted" (of conversations):
-  // those names.
+  // "%@files" (behind an @), "%personas", "%prompts", "%models", "%ids", "%archived" and "%deleted" (of
+  // conversations): those names.
   const char* completion;
   Meanwhile meanwhile;
   void (*run)(ChatParts&, std::string_view arguments);  // throws Error for what the person should read
   const char* more = "";                                // sentences that /help COMMAND and the man page add
+  std::optional<Meanwhile> bare = std::nullopt;         // in place of `meanwhile` where it has no arguments
 };
 
 std::span<const Command> command_table();

@@ -82,13 +82,7 @@ void choose_conversation(ChatParts& chat) {
   choices.find = [&chat](std::string_view filter) {
     return conversations_with(chat.storage.database(), filter);
   };
-  choices.chosen = [&chat](int64_t number) {
-    try {
-      open_conversation(chat, number);
-    } catch (const Error& error) {
-      chat.reporter.error(error.what());
-    }
-  };
+  choices.chosen = [&chat](int64_t number) { chat.submit(fmt::format("/open {}", number)); };
   if (chat.front_end().choose(std::move(choices))) return;
   chat.front_end().command_output("open", stored_text(chat, /*archived=*/false, /*asked_once=*/false) +
                                               "\n/open ID goes on with one of them.");

@@ -227,6 +227,30 @@ TEST_F(QueueTest, AnAnswerThatWouldBeLostIsNotLeft) {
   EXPECT_THAT(front.shown, IsEmpty());
 }
 
+TEST_F(QueueTest, AListToPickFromIsShownAtOnceAndWhatIsPickedWaits) {
+  store = Store::open(folder / "chats.db");
+  begin();
+  go_on();
+  say("/private");
+  script.answer("secret");
+  script.answer("two");
+  script.hold_after(1);
+  chat->submit("more");
+  until_tokens(1);
+  chat->submit("second");
+  chat->submit("/open");
+  EXPECT_EQ(front.choices.title, "Open a conversation");
+  EXPECT_THAT(front.last_status.queued, ElementsAre("second"));
+  front.choices.chosen(1);
+  EXPECT_THAT(front.last_status.queued, ElementsAre("second", "/open 1"));
+  EXPECT_TRUE(chat->take_back());
+  EXPECT_THAT(front.returned, ElementsAre("/open 1"));
+  front.choices.chosen(1);
+  go_on();
+  EXPECT_THAT(shown_texts(), ElementsAre("go", "abc"));
+  EXPECT_THAT(front.errors, IsEmpty());
+}
+
 TEST_F(QueueTest, AConversationThatIsBeingAnsweredIsNotDeleted) {
   begin();
   chat->submit("/new");
