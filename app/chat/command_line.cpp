@@ -24,6 +24,7 @@ namespace {
 
 constexpr size_t kMostWords = 500;  // that a completion names
 constexpr int64_t kMostConversations = 100;
+constexpr int64_t kMostSearched = 1000;  // for those among them that are archived
 
 // The nearest by edit distance; empty where none is near.
 std::string nearest_command(std::string_view name) {
@@ -90,6 +91,10 @@ std::vector<std::string> completions(Store& database, const std::vector<std::str
     } else if (word == "%ids") {
       for (const StoredConversation& row : database.conversations(kMostConversations))
         words.push_back(std::to_string(row.id));
+    } else if (word == "%archived") {
+      for (const StoredConversation& row : database.conversations(kMostSearched, true)) {
+        if (row.archived && words.size() < kMostConversations) words.push_back(std::to_string(row.id));
+      }
     } else if (word == "%deleted") {
       for (const StoredConversation& row : database.trash()) words.push_back(std::to_string(row.id));
     } else if (word == "%personas" || word == "%prompts") {
@@ -151,8 +156,8 @@ const Command& checked_command(std::string_view line) {
 bool names_conversation(std::string_view typed) {
   const Command* command = is_command(typed) ? find_command(split(typed).first) : nullptr;
   const std::string_view completion = command == nullptr ? "" : command->completion;
-  if (completion.find("%ids") == completion.npos && completion.find("%deleted") == completion.npos)
-    return false;
+  const auto has = [&](std::string_view words) { return completion.find(words) != completion.npos; };
+  if (!has("%ids") && !has("%archived") && !has("%deleted")) return false;
   std::istringstream list{std::string(arguments_of(typed))};
   std::string word;
   while (list >> word) {

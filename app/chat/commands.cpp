@@ -20,8 +20,8 @@ const Command kCommands[] = {
      "Every word must be there; the last may be the beginning of one. Where no words match, parts of words "
      "do."},
     {"/title", "", "[TEXT]", "show or change the conversation's title", "", runs, do_title},
-    {"/archive", "", "[ID|off [ID]]", "put a conversation away; off takes it back", "off %ids | %ids", leaves,
-     do_archive, "/list leaves it out, /list all and /search do not. Without ID, this conversation."},
+    {"/archive", "", "[ID|off [ID]]", "put a conversation away; off takes it back", "off %ids | %archived",
+     leaves, do_archive, "/list leaves it out, /list all and /search do not. Without ID, this conversation."},
     {"/delete", "", "[ID] [now]", "delete a conversation; /undelete brings it back", "now %ids | now", leaves,
      do_delete,
      "Without ID, this one. It lies in the trash for 30 days; with now it is gone at once, and no word of it "

@@ -106,9 +106,11 @@ TEST_F(ChatTest, WhatIsStoredIsCompletedByItsNumber) {
   start_loaded();
   say("a");
   const std::string id = std::to_string(store->conversations(1).front().id);
-  for (const std::string command : {"/open ", "/archive off "}) {
-    EXPECT_EQ(chat->complete(command), (std::vector<std::string>{command + id})) << command;
-  }
+  EXPECT_EQ(chat->complete("/open "), std::vector<std::string>{"/open " + id});
+  EXPECT_TRUE(chat->complete("/archive off ").empty());
+  store->set_archived(store->conversations(1).front().id, true);
+  EXPECT_TRUE(chat->complete("/open ").empty());
+  EXPECT_EQ(chat->complete("/archive off "), std::vector<std::string>{"/archive off " + id});
 }
 
 TEST_F(ChatTest, EveryCommandOfTheTableIsInTheHelp) {
