@@ -305,6 +305,7 @@ void yield_to_command_line(Options& o, const std::vector<Given>& given) {
   }
   if (told.is_private) o.db.clear();
   if (was_given(given, "--db")) o.is_private = false;
+  if (wants_no_color(Options())) o.theme.clear();
   const char* model = std::getenv("BITNET_CHAT_MODEL");
   if ((model != nullptr && *model != '\0') || o.mode == Mode::replay) o.model.clear();
 }

@@ -136,10 +136,16 @@ class ProgramTest(unittest.TestCase):
         t.wait("^left with 0$")
 
     def test_no_colour_where_none_is_wanted(self):
-        for arguments, environment, coloured in (("", {}, True), ("--no-color", {}, False), ("", {"NO_COLOR": "1"}, False)):
-            with self.subTest(arguments=arguments, environment=environment):
+        no_color, theme = {"NO_COLOR": "1"}, "theme = dark\n"
+        for arguments, environment, config, coloured in (
+                ("", {}, "", True), ("--no-color", {}, "", False), ("", no_color, "", False), ("", {}, theme, True),
+                ("", no_color, theme, False), ("--theme dark", no_color, theme, True)):
+            with self.subTest(arguments=arguments, environment=environment, config=config):
                 terminal = Terminal(environment=environment)
                 self.addCleanup(terminal.close)
+                os.makedirs(os.path.join(terminal.home, "config", "bitnet-chat"))
+                with open(os.path.join(terminal.home, "config", "bitnet-chat", "config"), "w") as file:
+                    file.write(config)
                 t = self.start(f"--private {arguments}", terminal)
                 t.line("/nonsense")
                 t.wait("^! there is no command")

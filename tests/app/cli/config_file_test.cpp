@@ -21,6 +21,7 @@ class ConfigFile : public testing::Test {
  protected:
   void SetUp() override {
     unsetenv("BITNET_CHAT_MODEL");
+    unsetenv("NO_COLOR");
     std::string pattern = (fs::temp_directory_path() / "bitnet-config-XXXXXX").string();
     folder_ = mkdtemp(pattern.data());
     path_ = folder_ / "config";
@@ -106,6 +107,17 @@ TEST_F(ConfigFile, TheEnvironmentAndAReplayHaveTheirOwnModel) {
   setenv("BITNET_CHAT_MODEL", "/e.gguf", 1);
   EXPECT_EQ(parse({}).model, "");
   unsetenv("BITNET_CHAT_MODEL");
+}
+
+TEST_F(ConfigFile, AnEnvironmentWithoutColoursHasNoThemeOfTheFile) {
+  write("theme = dark\n");
+  EXPECT_EQ(parse({}).theme, "dark");
+  setenv("NO_COLOR", "1", 1);
+  EXPECT_EQ(parse({}).theme, "");
+  EXPECT_EQ(parse({"--theme", "light"}).theme, "light");
+  setenv("NO_COLOR", "", 1);
+  EXPECT_EQ(parse({}).theme, "dark");
+  unsetenv("NO_COLOR");
 }
 
 TEST_F(ConfigFile, FilesAreFoundFromTheFolderOfTheConfigFile) {
