@@ -129,8 +129,21 @@ class VulkanBackend : public Backend {
   }
 
  private:
+  // Where the driver turns out not to make the kernel of a token's stages, what they compute is recorded
+  // without.
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels,
                                   const VulkanBuffer* host_params) {
+    const bool had_stages = decode_.possible();
+    try {
+      return record_once(kernels, host_params);
+    } catch (const KernelFailed&) {
+      if (decode_.possible() == had_stages) throw;
+    }
+    return record_once(kernels, host_params);
+  }
+
+  std::unique_ptr<Program> record_once(const std::function<void(Recorder&)>& kernels,
+                                       const VulkanBuffer* host_params) {
     auto program = std::make_unique<VulkanProgram>(device_, &spare_pools_);
     VulkanRecorder recorder(device_, kernels_, decode_, &stream_, &places_, &shortlists_of_, host_params,
                             params_, &split_sums_, *program);

@@ -164,6 +164,15 @@ std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
   return buffer;
 }
 
+// It is several times as large as any other kernel, so that a driver may fail at this one alone.
+const Kernel& Decode::kernel(const DecodeShape& shape) try {
+  return kernels_.decode(shape);
+} catch (const KernelFailed&) {
+  lacks_kernel_ = true;
+  memory_.reset();
+  throw;
+}
+
 // Gives each stage its workgroups, of `size` invocations, of which `at_once` run at a time, and each the sets
 // of rows that it takes.
 void Decode::share_out(std::vector<DecodeStage>& stages, const DecodeShape& shape, uint32_t n_tokens,
@@ -332,7 +341,7 @@ uint32_t Decode::find_groups_at_once(const Kernel& kernel) {
 
 uint32_t Decode::groups_at_once(const DecodeShape& shape) {
   if (wanted_at_once_ != 0) return wanted_at_once_;
-  const Kernel& kernel = kernels_.decode(shape);
+  const Kernel& kernel = this->kernel(shape);
   const auto known = found_at_once_.find(&kernel);
   if (known != found_at_once_.end()) return known->second;
   return found_at_once_[&kernel] = find_groups_at_once(kernel);  // which throws where the device fails
@@ -340,7 +349,7 @@ uint32_t Decode::groups_at_once(const DecodeShape& shape) {
 
 DecodeDispatches Decode::prepare(DecodeStages stages) {
   DecodeShape shape = stages.shape();
-  if (chained_ && untried_) chained_ = goes_on(kernels_.decode(shape));
+  if (chained_ && untried_) chained_ = goes_on(kernel(shape));
   untried_ = false;
   uint32_t at_once = kGroupsOfALargeGpu;
   if (chained_ && (stages.stages_.size() > 1 || stages.rounds_apart())) {
@@ -348,7 +357,7 @@ DecodeDispatches Decode::prepare(DecodeStages stages) {
     shape.takes_passes = kernels_.gains_by_passes(shape, at_once);
     if (shape.takes_passes) at_once = groups_at_once(shape);
   }
-  return lay_out(std::move(stages), shape, kernels_.decode(shape), chained_, at_once);
+  return lay_out(std::move(stages), shape, kernel(shape), chained_, at_once);
 }
 
 std::optional<AttentionScratch> Decode::scratch(uint64_t bytes) {

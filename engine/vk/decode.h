@@ -147,10 +147,11 @@ class Decode {
          const KernelOptions& options, StuckChains stuck_chains);
 
   // Whether the device can run stages at all, and these. Requires for these: it can at all. Where it cannot,
-  // the kernels of prefill are used.
-  bool possible() const { return kernels_.has_decode({}); }
+  // the kernels of prefill are used. It no longer can once its driver has failed at a kernel of stages.
+  bool possible() const { return !lacks_kernel_ && kernels_.has_decode({}); }
   bool takes(const DecodeStages& stages) const;
 
+  // Throws KernelFailed where the driver cannot make the kernel; then no stages are possible.
   DecodeDispatches prepare(DecodeStages stages);
   const VulkanBuffer& stuck() const { return stuck_; }  // binding 4
 
@@ -162,6 +163,7 @@ class Decode {
   void check() const;
 
  private:
+  const Kernel& kernel(const DecodeShape& shape);
   DecodeDispatches lay_out(DecodeStages stages, const DecodeShape& shape, const Kernel& kernel, bool chained,
                            uint32_t at_once);
   void share_out(std::vector<DecodeStage>& stages, const DecodeShape& shape, uint32_t n_tokens, uint32_t size,
@@ -181,6 +183,7 @@ class Decode {
   Transfer& transfer_;
   VulkanBuffer& params_;
   StuckChains stuck_chains_;
+  bool lacks_kernel_ = false;
   bool is_small_ = false;  // the device runs few workgroups at a time, as was seen more than once
   bool chained_;
   bool untried_;  // it has not been tried yet whether the device lets workgroups go on that it has started

@@ -1,9 +1,20 @@
 #include "kernel.h"
 
+#include <fmt/format.h>
+
 #include <cassert>
 #include <vector>
 
 namespace bitnet::vk {
+namespace {
+
+void check_made(VkResult result, const char* shader) try {
+  check(result, shader);
+} catch (const Error& error) {
+  throw KernelFailed(ErrorKind::device, fmt::format("{}; try --device cpu", error.what()));
+}
+
+}  // namespace
 
 Kernel::Kernel(const Device& device, VkPipelineCache cache, Shader shader, const Specialisation& constants)
     : device_(device.handle()), constants_(constants) {
@@ -32,7 +43,7 @@ Kernel::Kernel(const Device& device, VkPipelineCache cache, Shader shader, const
     module_info.codeSize = spirv.words().size_bytes();
     module_info.pCode = spirv.words().data();
     VkShaderModule module = VK_NULL_HANDLE;
-    VK_CHECK(vkCreateShaderModule(device_, &module_info, nullptr, &module));
+    check_made(vkCreateShaderModule(device_, &module_info, nullptr, &module), spirv.name());
 
     std::vector<VkSpecializationMapEntry> entries;
     std::vector<uint32_t> values;
@@ -59,7 +70,7 @@ Kernel::Kernel(const Device& device, VkPipelineCache cache, Shader shader, const
     info.layout = layout_;
     const VkResult result = vkCreateComputePipelines(device_, cache, 1, &info, nullptr, &pipeline_);
     vkDestroyShaderModule(device_, module, nullptr);
-    check(result, spirv.name());
+    check_made(result, spirv.name());
   } catch (...) {
     release();
     throw;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "device.h"
+#include "engine/error.h"
 #include "shaders/params.h"
 #include "spirv.h"
 
@@ -17,8 +18,15 @@ namespace bitnet::vk {
 // shader ignores numbers that it does not declare.
 using Specialisation = std::map<uint32_t, uint32_t>;
 
+// The driver could not make a kernel.
+class KernelFailed : public Error {
+ public:
+  using Error::Error;
+};
+
 class Kernel {
  public:
+  // Throws KernelFailed, of kind device, that names the shader.
   Kernel(const Device& device, VkPipelineCache cache, Shader shader, const Specialisation& constants);
   ~Kernel();
   Kernel(const Kernel&) = delete;

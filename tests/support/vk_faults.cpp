@@ -1,7 +1,9 @@
 #include "tests/support/vk_faults.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
+#include <set>
 
 namespace bitnet::vk_faults {
 namespace {
@@ -16,6 +18,7 @@ int devices_left = 0;
 bool lost = false;
 int allocated = 0;
 int asked = 0;  // kernels, for subgroups
+std::set<VkShaderModule> too_large;
 Without missing;
 
 bool uses_the_queue(const std::string& call) { return call == "vkQueueSubmit" || call == "vkWaitForFences"; }
@@ -159,6 +162,10 @@ WRAPPED(VkResult, vkCreateComputePipelines, VkDevice device, VkPipelineCache cac
         const_cast<void*>(stage.pNext),
         VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
     const std::lock_guard lock(mutex);
+    if (too_large.contains(stage.module)) {
+      std::fill_n(pipelines, n, VkPipeline{VK_NULL_HANDLE});
+      return VK_ERROR_UNKNOWN;
+    }
     if (size && (stage.flags & VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT) != 0) ++asked;
   }
   return __real_vkCreateComputePipelines(device, cache, n, infos, callbacks, pipelines);
@@ -213,13 +220,17 @@ WRAPPED(VkResult, vkCreateShaderModule, VkDevice device, const VkShaderModuleCre
         const VkAllocationCallbacks* callbacks, VkShaderModule* module) {
   constexpr uint32_t kCapability = 17 | 2 << 16;  // OpCapability and its operand
   constexpr uint32_t kArithmetic = 63, kShuffles = 65;
-  const Without& without = what_is_missing();
+  const Without without = what_is_missing();
   for (size_t at = 5; info->pCode[at] == kCapability; at += 2)
     if (((without.subgroup_arithmetic || without.required_subgroups) && info->pCode[at + 1] == kArithmetic) ||
         (without.subgroup_shuffles && info->pCode[at + 1] == kShuffles))
       return VK_ERROR_FEATURE_NOT_PRESENT;
-  const auto given = fault("vkCreateShaderModule");
-  return given ? *given : __real_vkCreateShaderModule(device, info, callbacks, module);
+  if (const auto given = fault("vkCreateShaderModule")) return *given;
+  const VkResult result = __real_vkCreateShaderModule(device, info, callbacks, module);
+  const std::lock_guard lock(mutex);
+  too_large.erase(*module);  // the handle of one that is gone
+  if (without.kernels_over != 0 && info->codeSize > without.kernels_over) too_large.insert(*module);
+  return result;
 }
 WRAPPED(void, vkGetPhysicalDeviceProperties2, VkPhysicalDevice device,
         VkPhysicalDeviceProperties2* properties) {

@@ -15,6 +15,7 @@
 namespace bitnet {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 class VulkanFault : public testing::Test {
@@ -282,6 +283,33 @@ TEST_F(VulkanFault, AChainThatGotStuckIsNotTriedAgain) {
           entry, std::filesystem::file_time_type::clock::now() - std::chrono::hours(8 * 24));
   EXPECT_THAT(failure([&] { answer(*open()); }), HasSubstr("one after the other"));  // a week is over
   std::filesystem::remove_all(options_.cache_folder);
+}
+
+// The kernel of a token's stages is several times as large as any other.
+TEST_F(VulkanFault, ADriverThatCannotMakeTheKernelOfStagesGivesTheSameAnswer) {
+  const RolledLoops rolled(list_devices().at(0));
+  const auto logits = [&](ChainedDecode how) {
+    options_.kernels = share({.chained_decode = how, .as_gpu = true});
+    const auto engine = open();
+    const auto session = Session::create(*engine, 64);
+    std::vector<float> all;
+    for (const std::vector<int32_t>& tokens :
+         {std::vector<int32_t>{1}, {1, 2}, {1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 6}}) {
+      session->sync(tokens);
+      const auto row = session->logits();
+      all.insert(all.end(), row.begin(), row.end());
+    }
+    return all;
+  };
+  const std::vector<float> whole = logits(ChainedDecode::never);
+  vk_faults::set({.kernels_over = 200'000});
+  for (const ChainedDecode how : {ChainedDecode::where_safe, ChainedDecode::never})
+    EXPECT_EQ(logits(how), whole);
+}
+
+TEST_F(VulkanFault, AKernelThatCannotBeMadeIsNamedWithTheWayOut) {
+  vk_faults::fail("vkCreateComputePipelines", VK_ERROR_UNKNOWN, 1);
+  EXPECT_THAT(failure([&] { answer(*open()); }), AllOf(HasSubstr("failed"), HasSubstr("--device cpu")));
 }
 
 TEST_F(VulkanFault, ADeviceWithoutIntegerDotGivesTheSameAnswer) {
