@@ -118,17 +118,25 @@ class VulkanBackend : public Backend {
 
   void start_next(Program& program) override {
     auto& p = static_cast<VulkanProgram&>(program);
-    stream_.submit(p.commands, p.copies);
+    unless_lost(p, [&] { stream_.submit(p.commands, p.copies); });
   }
 
   void wait(Program& program) override {
     auto& p = static_cast<VulkanProgram&>(program);
-    p.commands.wait();
+    unless_lost(p, [&] { p.commands.wait(); });
     decode_.check();
     if (!p.experts.rows.empty()) places_.follow(p.experts);
   }
 
  private:
+  template <typename Work>
+  void unless_lost(const VulkanProgram& p, const Work& work) try {
+    work();
+  } catch (const DeviceLost&) {
+    decode_.lost(p.decodes);
+    throw;
+  }
+
   // Where the driver turns out not to make the kernel of a token's stages, what they compute is recorded
   // without.
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels,

@@ -16,10 +16,10 @@ constexpr uint32_t kProgressHeader = 3, kDoneStride = 32;  // words, as decode.c
 
 constexpr uint64_t kTaggedBytes = 8;  // of a value beside its tag
 
-// A workgroup polls about twice in a microsecond, so it gives up after half a second, or after two where the
+// A workgroup polls about twice in a microsecond, so it gives up after half a second, or after one where the
 // stage that it waits for may read its weights over a link: before a driver takes the device for stuck, as
-// some do after five.
-constexpr uint32_t kMostPolls = 1 << 20, kMostPollsOverALink = 4 << 20;
+// amdgpu of newer kernels does after two.
+constexpr uint32_t kMostPolls = 1 << 20, kMostPollsOverALink = 2 << 20;
 
 // After so many, about a millisecond, it is given up that a workgroup begins which nothing keeps from it.
 constexpr uint32_t kMostPollsOfATrial = 1 << 11;
@@ -370,6 +370,11 @@ std::optional<AttentionScratch> Decode::scratch(uint64_t bytes) {
   if (bytes > kMostBytes || device_.use().most - device_.use().device < bytes) return std::nullopt;
   scratch_.push_back({std::make_shared<VulkanBuffer>(device_, bytes, BufferUse::device)});
   return scratch_.back();
+}
+
+void Decode::lost(std::span<const DecodeDispatches> decodes) const {
+  if (std::ranges::any_of(decodes, [](const auto& d) { return d.given_bytes != 0; }))
+    stuck_chains_.remember();
 }
 
 void Decode::check() const {

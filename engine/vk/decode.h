@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/backend.h"
@@ -161,6 +162,9 @@ class Decode {
 
   // Throws Error(device) if a workgroup of a submission that has ended gave up waiting, which is remembered.
   void check() const;
+  // Remembers the same where one of these was a chain: the device was lost with them, as it is where a driver
+  // ends what takes too long before a workgroup gives up.
+  void lost(std::span<const DecodeDispatches> decodes) const;
 
  private:
   const Kernel& kernel(const DecodeShape& shape);

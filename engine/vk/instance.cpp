@@ -61,9 +61,9 @@ std::string name_of(VkResult result) {
 void check(VkResult result, const char* call) {
   if (result == VK_SUCCESS) return;
   const std::string_view name = std::string_view(call).substr(0, std::strcspn(call, "("));
-  throw Error(ErrorKind::device, result == VK_ERROR_DEVICE_LOST
-                                     ? fmt::format("the device was lost ({})", name)
-                                     : fmt::format("{} failed: {}", name, name_of(result)));
+  if (result == VK_ERROR_DEVICE_LOST)
+    throw DeviceLost(ErrorKind::device, fmt::format("the device was lost ({})", name));
+  throw Error(ErrorKind::device, fmt::format("{} failed: {}", name, name_of(result)));
 }
 
 std::shared_ptr<Instance> Instance::get() {

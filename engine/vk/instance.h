@@ -8,9 +8,17 @@
 #include <memory>
 #include <vector>
 
+#include "engine/error.h"
+
 namespace bitnet::vk {
 
-// Throws Error(device) with the name of the call and of the result unless `result` is VK_SUCCESS.
+class DeviceLost : public Error {
+ public:
+  using Error::Error;
+};
+
+// Throws Error(device) with the name of the call and of the result unless `result` is VK_SUCCESS; DeviceLost
+// where that says so.
 void check(VkResult result, const char* call);
 #define VK_CHECK(call) ::bitnet::vk::check((call), #call)
 

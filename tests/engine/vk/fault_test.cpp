@@ -285,6 +285,23 @@ TEST_F(VulkanFault, AChainThatGotStuckIsNotTriedAgain) {
   std::filesystem::remove_all(options_.cache_folder);
 }
 
+// As where a driver ends a chain before its workgroups give up.
+TEST_F(VulkanFault, AChainWithWhichTheDeviceWasLostIsNotTriedAgain) {
+  options_.cache_folder = testing::TempDir() + "bitnet-vk-lost-cache";
+  const std::vector<int32_t> whole = answer(*open());
+  const RolledLoops rolled(list_devices().at(0));
+  options_.kernels = share({.chained_decode = ChainedDecode::fails, .as_gpu = true});
+  std::filesystem::remove_all(options_.cache_folder);
+  {
+    const auto engine = open();
+    const auto session = Session::create(*engine, 64);
+    vk_faults::fail("vkWaitForFences", VK_ERROR_DEVICE_LOST, 1);
+    EXPECT_THAT(failure([&] { session->sync(std::vector<int32_t>{1}); }), HasSubstr("the device was lost"));
+  }
+  EXPECT_EQ(answer(*open()), whole);  // a chain would fail
+  std::filesystem::remove_all(options_.cache_folder);
+}
+
 // The kernel of a token's stages is several times as large as any other.
 TEST_F(VulkanFault, ADriverThatCannotMakeTheKernelOfStagesGivesTheSameAnswer) {
   const RolledLoops rolled(list_devices().at(0));
