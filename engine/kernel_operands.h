@@ -58,8 +58,9 @@ constexpr uint32_t kLeastRotated = 32, kMostRotated = 2048;
 // a sum t of its own, with int16_units 254 times that of q and that of the rest. It becomes the integer
 // round_half_even(float(t) * (scale * fixed * e)), where `fixed` is a power of two, e is what
 // Quantised::scales has for these inputs (1 for int8_row), and each product is rounded to f32. These integers
-// are summed, so that their order does not matter, and part.scale undoes `fixed`. Layouts blocks and blocks16
-// do the same a unit of 32 or 16 inputs (layouts/blocks.h). A product of Layout::floats is
+// are summed, so that their order does not matter, and part.scale undoes `fixed`. Where a GPU's scales are
+// 2^k times those of the file (lift_subnormals), this `fixed` is divided by as much. Layouts blocks and
+// blocks16 do the same a unit of 32 or 16 inputs (layouts/blocks.h). A product of Layout::floats is
 // part.scale * sum(weight * y), in f32 and in the order of the backend's dense head.
 struct Matrix {
   // In blocks, blocks16 and floats each part has a type and buffers of its own, and in blocks and blocks16 a
@@ -114,7 +115,7 @@ struct Table {
   TensorType type = TensorType::f16;
   uint32_t scale_every = 0;  // 0: the table is dense
   float scale = 1;
-  double bound = 0;               // of a ternary table's rows: the largest bound_of_scales (layouts/pack.h)
+  double bound = 0;               // of a ternary table's scales: the largest bound_of_scales (layouts/pack.h)
   bool wants_all_logits = false;  // as a head: finish_logits follows, which needs all of them
   std::vector<Chunk> chunks;
   bool is_ternary() const { return scale_every != 0; }

@@ -94,6 +94,29 @@ uint32_t merge_scales16(std::vector<uint16_t>& scales, size_t n) {
   return 1;
 }
 
+int lift_subnormals(std::span<uint16_t> scales) {
+  constexpr int kMantissaBits = 10, kLargestExponent = 30;
+  constexpr unsigned kMagnitude = 0x7FFF, kSign = 0x8000, kOne = 1 << kMantissaBits;
+  unsigned largest = 0;
+  bool some = false;
+  for (const uint16_t s : scales) {
+    const unsigned magnitude = s & kMagnitude;
+    largest = std::max(largest, magnitude);
+    some |= magnitude != 0 && magnitude < kOne;
+  }
+  if (!some) return 0;
+  const int k = std::min(kMantissaBits, kLargestExponent - static_cast<int>(largest >> kMantissaBits));
+  for (uint16_t& s : scales) {
+    unsigned magnitude = s & kMagnitude;
+    int left = k;
+    for (; left > 0 && magnitude < kOne; --left)
+      magnitude *= 2;  // the first that is normal has the exponent 1
+    if (magnitude != 0 && left > 0) magnitude += static_cast<unsigned>(left) << kMantissaBits;
+    s = static_cast<uint16_t>((s & kSign) | magnitude);
+  }
+  return k;
+}
+
 double bound_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every) {
   double sum = 0, largest = 0;
   for (size_t i = 0; i < n; ++i) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "layout.h"
@@ -37,6 +38,11 @@ void pack_scales16(const uint16_t* scales, size_t n, uint16_t* out);
 // a layout with bands, n to a row, leaves as few as possible and returns how many of the old ones each stands
 // for.
 uint32_t merge_scales16(std::vector<uint16_t>& scales, size_t n);
+
+// Drivers may take a subnormal F16 for zero (unpackHalf2x16). Where any of these scales is one, multiplies
+// all by 2^k and returns k, and otherwise 0: the largest k up to 10, with which each is normal, that leaves
+// all finite. Nothing is rounded. Requires: finite scales.
+int lift_subnormals(std::span<uint16_t> scales);
 
 // What a row's scales allow `fixed` to be: the sum over its groups of 64 inputs of |scale|, or 256 times the
 // largest of them, if that is more. NaN or infinite where a scale is.

@@ -1,6 +1,8 @@
 // How an embedding and an LM head get onto a device.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "engine/layouts/i2s.h"
 #include "engine/layouts/pack.h"
 #include "tensor_loader.h"
@@ -65,13 +67,16 @@ void TensorLoader::load_ternary(GgufTensor tensor, Table& t) {
   Repacker repacker(file_.path, layout, layout, rows, t.scale_every);
   const auto most_rows = static_cast<uint32_t>(std::min<uint64_t>(
       backend_.device().max_buffer_bytes / (t.n_embd / 4) / kRowsTogether * kRowsTogether, t.n_vocab));
+  int lifted = 0;
   for (uint32_t row = 0; row < t.n_vocab; row += most_rows) {
     const uint32_t n = std::min(most_rows, t.n_vocab - row);
     Packed packed = load_packed(repacker, layout, rows, row, row + n, t.scale_every);
     t.scale_every = packed.scale_every;
+    lifted = packed.lifted;
     t.chunks.push_back({row, n, std::move(packed.codes), std::move(packed.scales)});
   }
-  t.bound = repacker.largest_bound();
+  t.scale = std::ldexp(t.scale, -lifted);
+  t.bound = std::ldexp(repacker.largest_bound(), lifted);
 }
 
 }  // namespace bitnet

@@ -1,6 +1,8 @@
 // How ternary matrices get onto a device.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "engine/layouts/i2s.h"
 #include "engine/layouts/pack.h"
 #include "tensor_loader.h"
@@ -119,6 +121,7 @@ void TensorLoader::load_groups(const RowsToPack& stacked, Matrix& m) {
   m.scale_every = packed.scale_every;
   m.fixed = fixed_for(repacker.largest_bound() * steps_of(m.input) * unit_of_input(m) / 64);
   for (Matrix::Part& part : m.parts) part.scale /= m.fixed;
+  m.fixed = std::ldexp(m.fixed, -packed.lifted);  // kernels multiply each scale by it
 }
 
 TensorLoader::Packed TensorLoader::load_packed(Repacker& repacker, Layout layout, const RowsToPack& rows,
@@ -126,18 +129,17 @@ TensorLoader::Packed TensorLoader::load_packed(Repacker& repacker, Layout layout
   const uint64_t row_bytes = code_bytes(layout, rows.n_in);
   const uint64_t scale_bytes = rows.n_in / scale_every * sizeof(uint16_t);
   const uint64_t n = in_whole_sets(end - begin);
-  const bool merges = has_bands(backend_.group_layout()) && begin == 0 && end == rows.rows();
+  const bool whole = begin == 0 && end == rows.rows(), in_bands = has_bands(backend_.group_layout());
+  const bool merges = in_bands && whole;
   Packed packed{allocate(n * row_bytes), merges ? nullptr : allocate(n * scale_bytes), scale_every};
   std::vector<uint16_t> all_scales;
+  all_scales.reserve(n * scale_bytes / sizeof(uint16_t));
   const uint32_t step = rows_a_step(row_bytes);
   for (uint32_t row = begin; row < end; row += step) {
     const uint32_t last = std::min(end, row + step);
     const PackedRows& some = repacker.pack(row, last);
     backend_.upload(*packed.codes, (row - begin) * row_bytes, some.codes);
-    if (merges)
-      all_scales.insert(all_scales.end(), some.scales.begin(), some.scales.end());
-    else
-      backend_.upload(*packed.scales, (row - begin) * scale_bytes, std::as_bytes(std::span(some.scales)));
+    all_scales.insert(all_scales.end(), some.scales.begin(), some.scales.end());
     const GgufTensor* tensor = nullptr;
     rows.row(row, tensor);
     count((last - row) * find_file_type(tensor->type)->row_bytes(rows.n_in));
@@ -147,8 +149,10 @@ TensorLoader::Packed TensorLoader::load_packed(Repacker& repacker, Layout layout
   if (merges) {
     packed.scale_every *= merge_scales16(all_scales, rows.n_in / scale_every);
     packed.scales = allocate(all_scales.size() * sizeof(uint16_t));
-    backend_.upload(*packed.scales, 0, std::as_bytes(std::span(all_scales)));
+  } else if (whole && !in_bands) {
+    packed.lifted = lift_subnormals(all_scales);
   }
+  backend_.upload(*packed.scales, 0, std::as_bytes(std::span(all_scales)));
   return packed;
 }
 

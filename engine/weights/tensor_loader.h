@@ -86,8 +86,10 @@ class TensorLoader {
   struct Packed {
     BufferPtr codes, scales;
     uint32_t scale_every;
+    int lifted = 0;  // each scale is 2^lifted times the file's
   };
-  // On the CPU equal scales are merged, so that a token reads fewer bytes; the numbers stay the same.
+  // On the CPU equal scales are merged, so that a token reads fewer bytes, and on a GPU subnormal ones are
+  // lifted where all rows are packed together; the numbers stay the same.
   Packed load_packed(Repacker& repacker, Layout layout, const RowsToPack& rows, uint32_t begin, uint32_t end,
                      uint32_t scale_every);
   static uint32_t rows_a_step(uint64_t row_bytes) {

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -64,6 +67,38 @@ TEST_P(Scales, OfATensorThatIsCutInTwoAreThoseOfBothHalves) {
   const auto found = logits_of(BITNET_PHI3_SCALED);
   ASSERT_EQ(found.size(), wanted.size());
   for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], wanted[i], 1e-4) << i;
+}
+
+// A driver may take a subnormal F16 for zero, so none gets onto a GPU. The same numbers without them: another
+// power of two in each scale, and its inverse in the tensor's own.
+TEST_P(Scales, ThatAreSubnormalAreExact) {
+  const auto value = [](uint16_t scale) { return 1 + scale % 63U; };
+  const auto subnormal = [&](uint16_t scale) { return static_cast<uint16_t>(value(scale)); };  // * 2^-24
+  const auto normal = [&](uint16_t scale) {                                                    // * 2^-12
+    const unsigned v = value(scale), bits = static_cast<unsigned>(std::bit_width(v)) - 1;
+    return static_cast<uint16_t>((bits + 3) << 10 | (v << (10 - bits) & 0x3FFU));
+  };
+  constexpr size_t kBlock = 66, kAt = 64;
+  const std::string tensor = "blk.0.ffn_up.weight";
+  const auto wanted = logits_of_changed(BITNET_PHI3_TERNARY, tensor, kBlock, kAt, normal);
+  EXPECT_NE(wanted, logits_of_changed(BITNET_PHI3_TERNARY, tensor, kBlock, kAt, [](uint16_t) { return 0; }));
+  EXPECT_EQ(logits_of_changed(BITNET_PHI3_TERNARY_SCALED, tensor, kBlock, kAt, subnormal), wanted);
+}
+
+// Of a table, which is the embedding and the head; the norms between them undo most of its scale.
+TEST_P(Scales, OfATableThatAreSubnormalReachTheLogits) {
+  const auto with = [] {
+    return logits_of_changed(BITNET_GEMMA_TERNARY, "token_embd.weight", 66, 64,
+                             [](uint16_t scale) { return static_cast<uint16_t>(0x0200 + scale % 0x0200); });
+  };
+  const auto found = with();
+  current_device = "cpu";
+  const auto wanted = with();
+  const auto magnitude = [](float a, float b) { return std::abs(a) < std::abs(b); };
+  const float largest = std::abs(*std::ranges::max_element(wanted, magnitude));
+  EXPECT_GT(largest, 0);
+  ASSERT_EQ(found.size(), wanted.size());
+  for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], wanted[i], 0.05F * largest) << i;
 }
 
 }  // namespace

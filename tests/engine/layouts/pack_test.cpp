@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "engine/layouts/rows.h"
+
 namespace bitnet {
 namespace {
 
@@ -100,6 +102,26 @@ TEST(Pack, EqualNeighboursAmongScalesAreMerged) {
         }
     EXPECT_EQ(merge_scales16(scales, kScales), together);
     EXPECT_EQ(scales, wanted) << together;
+  }
+}
+
+TEST(Pack, SubnormalScalesAreLiftedByOnePowerOfTwoForAll) {
+  struct Case {
+    std::vector<uint16_t> scales;
+    int by;
+  };
+  std::vector<uint16_t> all = {0, 0x8000, 0x8001, 0x0400, 0x3C00, 0xD400};  // up to 64
+  for (uint16_t s = 1; s < 0x0400; ++s) all.push_back(s);
+  for (const auto& [scales, by] : {Case{all, 9}, Case{{0x0001, 0x83FF}, 10}, Case{{0x0001, 0xD3FF}, 10},
+                                   Case{{0x0200, 0x7BFF}, 0}, Case{{0x0400, 0xBC00, 0}, 0}, Case{{}, 0}}) {
+    std::vector<uint16_t> lifted = scales;
+    ASSERT_EQ(lift_subnormals(lifted), by);
+    for (size_t i = 0; i < scales.size(); ++i) {
+      EXPECT_EQ(layouts::from_half(lifted[i]), std::ldexp(layouts::from_half(scales[i]), by)) << scales[i];
+      EXPECT_LT(lifted[i] & 0x7FFF, 0x7C00);
+      const bool is_normal = (lifted[i] & 0x7FFF) >= 0x0400;
+      EXPECT_TRUE(is_normal || by < 10 || scales[i] == 0);
+    }
   }
 }
 
