@@ -63,11 +63,11 @@ void main() {
   float squares[kShares], largest = 0.0;
   UNROLL for (uint l = 0; l < kLoads; ++l)
     UNROLL for (uint s = 0; s < kShares; ++s)
-      y[l][s] = x[row + min(l * kWords + s * gl_WorkGroupSize.x + gl_LocalInvocationID.x, words - 1)];
+      y[l][s] = x[row + min(l * kWords + s * gl_WorkGroupSize.x + INVOCATION, words - 1)];
   UNROLL for (uint s = 0; s < kShares; ++s) squares[s] = 0.0;
   UNROLL for (uint l = 0; l < kLoads; ++l)
     UNROLL for (uint s = 0; s < kShares; ++s) {
-      uint i = l * kWords + s * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+      uint i = l * kWords + s * gl_WorkGroupSize.x + INVOCATION;
       if (i >= words) y[l][s] = vec4(0.0);
       if (kNorm != NORM_NEVER) squares[s] = add_squares(y[l][s], squares[s]);
       if (kNorm == NORM_ALWAYS) y[l][s] *= weight[min(i, words - 1)];
@@ -78,7 +78,7 @@ void main() {
   int sum = 0;
   UNROLL for (uint l = 0; l < kLoads; ++l)
     UNROLL for (uint s = 0; s < kShares; ++s) {
-      uint i = l * kWords + s * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+      uint i = l * kWords + s * gl_WorkGroupSize.x + INVOCATION;
       float factor = scale.factor;
 #ifdef GROUPS
       float of_unit = largest_of(y[l][s], 0.0);
