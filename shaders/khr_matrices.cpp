@@ -29,6 +29,7 @@ enum : uint32_t {
   kOpConstantTrue = 41,
   kOpConstantFalse = 42,
   kOpConstant = 43,
+  kOpSpecConstantOp = 52,
   kOpDecorate = 71,
   kTypeKhr = 4456,
   kLoadKhr = 4457,
@@ -92,7 +93,8 @@ class Rewriter {
       if (i.opcode == kOpConstantTrue || i.opcode == kOpConstantFalse)
         bools_[a[1]] = i.opcode == kOpConstantTrue;
       if (i.opcode == kTypeNv) is_signed_[a[0]] = signed_ints.count(a[1]) != 0;
-      if (i.opcode == kLengthNv) throw std::runtime_error("the length of a matrix is not rewritten");
+      const bool is_length = i.opcode == kLengthNv || (i.opcode == kOpSpecConstantOp && a[2] == kLengthNv);
+      if (is_length) throw std::runtime_error("the length of a matrix is not rewritten");
       // An instruction whose first operand is a matrix type has a result of that type.
       const bool typed =
           i.opcode != kOpName && i.opcode != kOpDecorate && a.size() > 1 && is_signed_.count(a[0]) != 0;

@@ -71,8 +71,8 @@ std::vector<VkCooperativeMatrixPropertiesKHR> matrix_products(VkInstance instanc
   return all;
 }
 
-// The first multiplication of int8 by int8 to int32 that fits the kernel, which works in steps of 64 features
-// and stores rows four at a time.
+// The first multiplication of int8 by int8 to int32 that fits the kernels, which work in steps of 64 features
+// and store rows four at a time. Their subgroups have to be usable.
 std::optional<MatrixShape> find_int8_matrix(std::span<const VkCooperativeMatrixPropertiesKHR> all) {
   for (const auto& p : all) {
     const bool types = p.AType == VK_COMPONENT_TYPE_SINT8_KHR && p.BType == VK_COMPONENT_TYPE_SINT8_KHR &&
@@ -90,8 +90,7 @@ std::optional<MatrixShape> find_int8_matrix(std::span<const VkCooperativeMatrixP
 // worth more.
 bool has_half_matrix(const PhysicalDevice& d, std::span<const VkCooperativeMatrixPropertiesKHR> all) {
   constexpr uint32_t kLeastSharedMemory = 48 << 10;
-  if (d.subgroups.size != 2 * HALF_SIDE || !d.subgroups.usable ||
-      d.limits.maxComputeSharedMemorySize < kLeastSharedMemory)
+  if (d.subgroups.size != 2 * HALF_SIDE || d.limits.maxComputeSharedMemorySize < kLeastSharedMemory)
     return false;
   return std::ranges::any_of(all, [](const auto& p) {
     return p.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && p.BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
@@ -157,7 +156,7 @@ void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d)
                  known.subgroups && FeatureChain::all_on(chain.full_subgroups), d);
   if (known.matrices && FeatureChain::all_on(chain.matrices)) {
     const auto products = matrix_products(instance, d.handle);
-    d.int8_matrix = find_int8_matrix(products);
+    if (d.subgroups.usable) d.int8_matrix = find_int8_matrix(products);
     d.half_matrix = d.int8_matrix && FeatureChain::all_on(chain.halves) && has_half_matrix(d, products);
   }
   d.info.int8_matrix = d.int8_matrix.has_value();
