@@ -20,7 +20,7 @@ struct DeviceInfo {
   std::string api;                // "1.3.230"; empty for the CPU
   bool software = false;          // a CPU behind Vulkan, such as lavapipe
   bool cpu = false;               // the CPU itself: no Vulkan, driver says which instructions and threads
-  uint64_t memory_bytes = 0;      // of the largest device-local heap
+  uint64_t memory_bytes = 0;      // of the largest device-local heap; of an integrated GPU, of all heaps
   uint64_t free_bytes = 0;        // of that, what the driver says is free, where it says so; else all
   uint64_t free_host_bytes =
       0;  // the same of the largest heap that is not the device's own; 0: there is none

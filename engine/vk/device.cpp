@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
@@ -23,11 +22,7 @@ Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
   [[gnu::used]] static const auto* const kept = new std::shared_ptr<Instance>(instance_);
   physical_ = choose(vk::physical_devices(*instance_), options.device);
   vkGetPhysicalDeviceMemoryProperties(physical_.handle, &memory_);
-  const auto is_local = [](const VkMemoryHeap& heap) {
-    return (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
-  };
-  unified_memory_ = !kernels_of(options).always_stage &&
-                    std::all_of(memory_.memoryHeaps, memory_.memoryHeaps + memory_.memoryHeapCount, is_local);
+  unified_memory_ = !kernels_of(options).always_stage && physical_.info.unified;
   physical_.info.unified = unified_memory_;
   is_gpu_ = kernels_of(options).as_gpu || !physical_.info.software;
   choose_subgroups(kernels_of(options).subgroup_size);
@@ -113,24 +108,5 @@ void Device::wait_for_queues() const noexcept {
 }
 
 Device::~Device() { vkDestroyDevice(device_, nullptr); }
-
-std::optional<uint32_t> Device::memory_type(uint32_t allowed_types, VkMemoryPropertyFlags wanted) const {
-  for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i)
-    if ((allowed_types >> i & 1) && (memory_.memoryTypes[i].propertyFlags & wanted) == wanted) return i;
-  return std::nullopt;
-}
-
-std::optional<uint32_t> Device::host_weights_type(uint32_t allowed_types) const {
-  constexpr VkMemoryPropertyFlags kVisible =
-      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
-                                  kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-  for (const VkMemoryPropertyFlags unwanted : {kLocal | kCached, kLocal})
-    for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i) {
-      const VkMemoryPropertyFlags has = memory_.memoryTypes[i].propertyFlags;
-      if ((allowed_types >> i & 1) && (has & kVisible) == kVisible && (has & unwanted) == 0) return i;
-    }
-  return memory_type(allowed_types, kVisible);
-}
 
 }  // namespace bitnet::vk

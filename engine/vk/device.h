@@ -55,11 +55,7 @@ class Device {
   };
   Use& use() const { return use_; }
 
-  // A type among `allowed_types` (a bit each) with all of `wanted`; nullopt where there is none.
-  std::optional<uint32_t> memory_type(uint32_t allowed_types, VkMemoryPropertyFlags wanted) const;
-  // A type for weights in host memory: not the device's own, and better not cached by the host, since a
-  // device reads it faster then.
-  std::optional<uint32_t> host_weights_type(uint32_t allowed_types) const;
+  const VkPhysicalDeviceMemoryProperties& memory() const { return memory_; }
 
  private:
   void choose_subgroups(uint32_t wanted);

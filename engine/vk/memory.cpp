@@ -9,26 +9,13 @@
 #include <vector>
 
 #include "engine/threads.h"
+#include "memory_types.h"
 
 namespace bitnet::vk {
 namespace {
 
 constexpr uint64_t kStagingBytes = 32 << 20;
 constexpr uint64_t kReach = 16;  // kernels read whole uvec4, also where a row ends in the middle of one
-constexpr VkMemoryPropertyFlags kHostVisible =
-    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-
-// The type of memory for a use. Weights are mapped too where all device memory is (integrated GPUs,
-// lavapipe), and then need no staging copy. Shared memory is read by the host, so cached memory is preferred.
-std::optional<uint32_t> memory_type_for(const Device& device, uint32_t allowed, BufferUse use) {
-  if (use == BufferUse::host_weights) return device.host_weights_type(allowed);
-  if (use == BufferUse::shared) {
-    const auto cached = device.memory_type(allowed, kHostVisible | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
-    return cached ? cached : device.memory_type(allowed, kHostVisible);
-  }
-  const auto local = device.memory_type(allowed, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-  return local ? local : device.memory_type(allowed, 0);
-}
 
 void check_limit(const Device& device, uint64_t bytes, BufferUse use) {
   if (bytes > device.max_allocation())
@@ -77,15 +64,18 @@ VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use, 
 
   VkMemoryRequirements need{};
   vkGetBufferMemoryRequirements(device_.handle(), buffer_, &need);
-  const auto type = memory_type_for(device, need.memoryTypeBits, use);
   VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
   flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
   VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   if (device.has_addresses()) allocate.pNext = &flags;
   allocate.allocationSize = need.size;
-  allocate.memoryTypeIndex = type.value_or(0);
-  const VkResult result =
-      type ? vkAllocateMemory(device_.handle(), &allocate, nullptr, &memory_) : VK_ERROR_FEATURE_NOT_PRESENT;
+  VkResult result = VK_ERROR_FEATURE_NOT_PRESENT;
+  for (const uint32_t type :
+       memory_types(device.memory(), need.memoryTypeBits, use, device.unified_memory())) {
+    allocate.memoryTypeIndex = type;
+    result = vkAllocateMemory(device_.handle(), &allocate, nullptr, &memory_);
+    if (result == VK_SUCCESS) break;
+  }
   if (result != VK_SUCCESS) {
     release();
     throw Error(
@@ -97,8 +87,11 @@ VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use, 
   }
   try {
     VK_CHECK(vkBindBufferMemory(device_.handle(), buffer_, memory_, 0));
-    const bool host_sees = device.memory_type(1U << *type, kHostVisible).has_value();
-    if (host_sees && (use == BufferUse::shared || in_host_ || device.unified_memory())) {
+    const VkMemoryPropertyFlags has = device.memory().memoryTypes[allocate.memoryTypeIndex].propertyFlags;
+    const bool host_sees = (has & kHostVisible) == kHostVisible,
+               is_for_host = use == BufferUse::shared || in_host_;
+    is_slow_to_read_ = !is_for_host && (has & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) == 0;
+    if (host_sees && (is_for_host || device.unified_memory())) {
       void* at = nullptr;
       VK_CHECK(vkMapMemory(device_.handle(), memory_, 0, VK_WHOLE_SIZE, 0, &at));
       mapped_ = {static_cast<std::byte*>(at), bytes};
@@ -118,6 +111,7 @@ VulkanBuffer::VulkanBuffer(std::shared_ptr<const VulkanBuffer> whole, uint64_t o
       offset_(whole->offset_ + offset),
       whole_(std::move(whole)),
       in_host_(whole_->in_host_),
+      is_slow_to_read_(whole_->is_slow_to_read_),
       buffer_(whole_->buffer_) {
   if (!whole_->mapped_.empty()) mapped_ = whole_->mapped_.subspan(offset, bytes);
 }
@@ -261,7 +255,7 @@ void Transfer::finish() {
 }
 
 void Transfer::download(const VulkanBuffer& from, uint64_t offset, std::span<std::byte> bytes) {
-  if (!from.mapped().empty()) {
+  if (!from.mapped().empty() && !from.is_slow_to_read()) {
     std::memcpy(bytes.data(), from.mapped().data() + offset, bytes.size());
     return;
   }

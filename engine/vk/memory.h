@@ -34,6 +34,7 @@ class VulkanBuffer : public Buffer {
   VkDeviceAddress address() const;             // where the device has addresses
   uint64_t range() const { return whole_ ? (size_ + 15) / 16 * 16 : VK_WHOLE_SIZE; }  // as kernels reach it
   bool is_in_host() const { return in_host_; }
+  bool is_slow_to_read() const { return is_slow_to_read_; }  // for the host, which does not cache it
 
  private:
   void release();
@@ -42,6 +43,7 @@ class VulkanBuffer : public Buffer {
   uint64_t size_, offset_ = 0;
   std::shared_ptr<const VulkanBuffer> whole_;  // which owns what a part names
   bool in_host_ = false;
+  bool is_slow_to_read_ = false;
   VkBuffer buffer_ = VK_NULL_HANDLE;
   VkDeviceMemory memory_ = VK_NULL_HANDLE;
   std::span<std::byte> mapped_;

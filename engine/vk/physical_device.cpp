@@ -10,6 +10,7 @@
 
 #include "engine/backend.h"
 #include "engine/lower.h"
+#include "memory_types.h"
 #include "shaders/params.h"
 #include "spirv.h"
 
@@ -170,9 +171,7 @@ void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d)
   d.info.fast_integer_dot = speed.integerDotProduct4x8BitPackedSignedAccelerated;
 }
 
-// The largest heap of the device's own memory, and what of it and of the largest other heap this process may
-// still take.
-void describe_memory(VkPhysicalDevice device, DeviceInfo& info) {
+void describe_memory(VkPhysicalDevice device, VkPhysicalDeviceType type, DeviceInfo& info) {
   VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
   VkPhysicalDeviceMemoryProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
@@ -180,18 +179,17 @@ void describe_memory(VkPhysicalDevice device, DeviceInfo& info) {
   if (tells) properties.pNext = &budget;
   vkGetPhysicalDeviceMemoryProperties2(device, &properties);
   const VkPhysicalDeviceMemoryProperties& memory = properties.memoryProperties;
-  info.unified = true;
-  uint64_t host_bytes = 0;
+  std::vector<uint64_t> free;
   for (uint32_t i = 0; i < memory.memoryHeapCount; ++i) {
-    const VkMemoryHeap& heap = memory.memoryHeaps[i];
-    const bool local = (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
-    info.unified &= local;
-    uint64_t& largest = local ? info.memory_bytes : host_bytes;
-    if (heap.size <= largest) continue;
-    largest = heap.size;
-    const uint64_t most = tells ? std::min(budget.heapBudget[i], heap.size) : heap.size;
-    (local ? info.free_bytes : info.free_host_bytes) = most - std::min(most, tells ? budget.heapUsage[i] : 0);
+    const uint64_t size = memory.memoryHeaps[i].size;
+    const uint64_t most = tells ? std::min(budget.heapBudget[i], size) : size;
+    free.push_back(most - std::min(most, tells ? budget.heapUsage[i] : 0));
   }
+  const MemorySizes sizes = memory_sizes(memory, type, free);
+  info.unified = sizes.unified;
+  info.memory_bytes = sizes.bytes;
+  info.free_bytes = sizes.free;
+  info.free_host_bytes = sizes.free_host;
 }
 
 // What the driver gives in one piece. Drivers of AMD stop at 2 GiB, whatever a binding reaches.
@@ -222,7 +220,7 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
   d.max_allocation = max_allocation(handle, p.apiVersion);
   d.info.max_buffer_bytes =
       std::min<uint64_t>(p.limits.maxStorageBufferRange, d.max_allocation) / 16 * 16;  // in whole uvec4
-  describe_memory(handle, d.info);
+  describe_memory(handle, p.deviceType, d.info);
   const std::vector<VkQueueFamilyProperties> families = queue_families(handle);
   const auto family = compute_family(families);
   d.copy_family = copy_family(families);

@@ -253,6 +253,13 @@ WRAPPED(void, vkGetPhysicalDeviceProperties2, VkPhysicalDevice device,
   if (what_is_missing().subgroup_shuffles)
     subgroups->supportedOperations &= ~VkFlags{VK_SUBGROUP_FEATURE_SHUFFLE_BIT};
 }
+WRAPPED(void, vkGetPhysicalDeviceMemoryProperties, VkPhysicalDevice device,
+        VkPhysicalDeviceMemoryProperties* memory) {
+  __real_vkGetPhysicalDeviceMemoryProperties(device, memory);
+  const bool hide = what_is_missing().cached_memory;
+  for (uint32_t i = 0; hide && i < memory->memoryTypeCount; ++i)
+    memory->memoryTypes[i].propertyFlags &= ~VkFlags{VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
+}
 WRAPPED(void, vkGetPhysicalDeviceFeatures2, VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) {
   __real_vkGetPhysicalDeviceFeatures2(device, features);
   auto* dot = in_chain<VkPhysicalDeviceShaderIntegerDotProductFeatures>(

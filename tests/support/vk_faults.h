@@ -27,6 +27,7 @@ struct Without {
   bool extensions = false;   // an answer when it is asked for them
   uint64_t larger_than = 0;  // bytes that are more than the driver gives in one piece; 0: any
   uint64_t kernels_over = 0;  // bytes of SPIR-V that are more than its compiler takes; 0: any
+  bool cached_memory = false;  // by the host
   bool integer_dot = false;
   // Of subgroups; kernels that ask for it are refused.
   bool subgroup_arithmetic = false;

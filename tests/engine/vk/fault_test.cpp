@@ -329,6 +329,17 @@ TEST_F(VulkanFault, AKernelThatCannotBeMadeIsNamedWithTheWayOut) {
   EXPECT_THAT(failure([&] { answer(*open()); }), AllOf(HasSubstr("failed"), HasSubstr("--device cpu")));
 }
 
+// As on GPUs that share the computer's memory: what they have computed is copied to where the host reads it
+// fast.
+TEST_F(VulkanFault, MemoryThatTheHostDoesNotCacheGivesTheSameAnswer) {
+  const std::vector<int32_t> whole = answer(*open());
+  const int submissions = vk_faults::calls("vkQueueSubmit");
+  vk_faults::heal();
+  vk_faults::set({.cached_memory = true});
+  EXPECT_EQ(answer(*open()), whole);
+  EXPECT_GT(vk_faults::calls("vkQueueSubmit"), submissions);
+}
+
 TEST_F(VulkanFault, ADeviceWithoutIntegerDotGivesTheSameAnswer) {
   const std::vector<int32_t> whole = answer(*open());
   vk_faults::set({.integer_dot = true});
