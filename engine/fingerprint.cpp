@@ -1,18 +1,15 @@
 #include "fingerprint.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <sstream>
 #include <system_error>
 
+#include "engine/cache_file.h"
 #include "engine/hash_text.h"
 
 namespace bitnet {
@@ -23,7 +20,7 @@ constexpr size_t kPiece = 4 << 20;
 constexpr size_t kMostThreads = 8;  // more do not read memory faster
 constexpr size_t kKeptFiles = 64;   // lines of the cache
 constexpr size_t kHashDigits = 32;
-constexpr off_t kMostCache = 1 << 16;  // bytes
+constexpr uint64_t kMostCache = 1 << 16;  // bytes
 
 std::string hash_of(std::string_view text) { return text_of_hash(XXH3_128bits(text.data(), text.size())); }
 
@@ -63,22 +60,9 @@ bool is_unchanged(const Checkpoint& file) {
   return std::ranges::all_of(file.files(), [](const auto& f) { return file_state(f->path()) == f->state(); });
 }
 
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) close(fd);
-  }
-};
-
 std::vector<std::string> read_lines(const std::string& path) {
-  const Descriptor in{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)};
-  struct stat info {};
-  if (in.fd < 0 || fstat(in.fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > kMostCache) return {};
-  std::string text(static_cast<size_t>(info.st_size), '\0');
-  const ssize_t n = read(in.fd, text.data(), text.size());
-  text.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
   std::vector<std::string> lines;
-  std::istringstream all(text);
+  std::istringstream all(read_cache_file(path, kMostCache));
   for (std::string line; std::getline(all, line);) lines.push_back(line);
   return lines;
 }
@@ -102,17 +86,7 @@ void keep_hash(const std::string& cache_file, const std::string& key, const std:
   size_t kept = 1;
   for (const std::string& line : read_lines(cache_file))
     if (!line.starts_with(same_file) && kept++ < kKeptFiles) text += line + "\n";
-  std::error_code error;
-  fs::create_directories(fs::path(cache_file).parent_path(), error);
-  const std::string part = fmt::format("{}.{}", cache_file, getpid());
-  unlink(part.c_str());
-  bool written = false;
-  {
-    const Descriptor out{open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)};
-    if (out.fd < 0) return;
-    written = write(out.fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  }
-  if (!written || rename(part.c_str(), cache_file.c_str()) != 0) unlink(part.c_str());
+  write_cache_file(cache_file, {text});
 }
 
 }  // namespace

@@ -7,11 +7,11 @@
 #include <bit>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <span>
 #include <system_error>
 #include <vector>
 
+#include "engine/cache_file.h"
 #include "engine/error.h"
 
 namespace bitnet {
@@ -99,8 +99,7 @@ std::string driver_warning(const Engine& engine,
     return "";
   }
   // Where nothing can be written they are compared again the next time.
-  std::filesystem::create_directories(agreed.parent_path(), ignored);
-  std::ofstream{agreed};
+  write_cache_file(agreed.string(), {});
   return "";
 }
 

@@ -1,15 +1,15 @@
 #include "copy_speed.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
+#include "engine/cache_file.h"
 #include "kept_file.h"
 #include "recorder.h"
 
@@ -58,7 +58,8 @@ bool is_speed(double speed) { return std::isfinite(speed) && speed > 1e6 && spee
 
 // The speeds of a card and its driver, as a line of text: "BNRS 2", then those of ReadSpeeds.
 std::optional<ReadSpeeds> read_kept(const std::filesystem::path& path) {
-  std::ifstream file(path);
+  constexpr uint64_t kMostBytes = 1 << 10;
+  std::istringstream file(read_cache_file(path.string(), kMostBytes));
   std::string magic;
   int version = 0;
   ReadSpeeds speeds;
@@ -69,13 +70,9 @@ std::optional<ReadSpeeds> read_kept(const std::filesystem::path& path) {
   return good ? std::optional(speeds) : std::nullopt;
 }
 
-void keep(const std::filesystem::path& path, const ReadSpeeds& speeds) try {
-  std::filesystem::create_directories(path.parent_path());
-  const std::string unfinished = fmt::format("{}.{}", path.string(), getpid());
-  std::ofstream(unfinished) << fmt::format("BNRS 2 {} {} {}\n", speeds.of_device, speeds.of_host,
-                                           speeds.of_copies);
-  std::filesystem::rename(unfinished, path);
-} catch (const std::exception&) {  // the disk is full or read-only; the next time they are measured again
+void keep(const std::filesystem::path& path, const ReadSpeeds& speeds) {
+  write_cache_file(path.string(),
+                   {fmt::format("BNRS 2 {} {} {}\n", speeds.of_device, speeds.of_host, speeds.of_copies)});
 }
 
 }  // namespace

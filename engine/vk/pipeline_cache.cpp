@@ -1,19 +1,17 @@
 #include "pipeline_cache.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <vector>
+#include <string_view>
 
+#include "engine/cache_file.h"
 #include "kept_file.h"
 
 namespace bitnet::vk {
 namespace {
+
+constexpr uint64_t kMostPipelineBytes = 256 << 20;  // far more than kernels take
 
 struct Header {
   char magic[4] = {'B', 'N', 'P', 'C'};
@@ -22,21 +20,20 @@ struct Header {
 };
 
 // What the driver once gave, or nothing where the file is not what save() wrote.
-std::vector<char> read_payload(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+std::string read_payload(const std::string& path) {
+  std::string bytes = read_cache_file(path, kMostPipelineBytes);
   Header header, wanted;
   if (bytes.size() < sizeof header) return {};
   std::memcpy(&header, bytes.data(), sizeof header);
-  bytes.erase(bytes.begin(), bytes.begin() + sizeof header);
+  bytes.erase(0, sizeof header);
   wanted.hash = XXH3_64bits(bytes.data(), bytes.size());
-  return std::memcmp(&header, &wanted, sizeof header) == 0 ? bytes : std::vector<char>{};
+  return std::memcmp(&header, &wanted, sizeof header) == 0 ? bytes : std::string();
 }
 
 }  // namespace
 
 PipelineCache::PipelineCache(const Device& device, const std::string& folder) : device_(device) {
-  std::vector<char> payload;
+  std::string payload;
   path_ = kept_file(device, folder, "pipelines").string();
   if (!path_.empty()) payload = read_payload(path_);
   saved_bytes_ = payload.size();
@@ -52,27 +49,15 @@ void PipelineCache::save() noexcept try {
   size_t size = 0;
   if (path_.empty() || vkGetPipelineCacheData(device_.handle(), cache_, &size, nullptr) != VK_SUCCESS) return;
   if (size == saved_bytes_) return;
-  std::vector<char> payload(size);
+  std::string payload(size, '\0');
   if (vkGetPipelineCacheData(device_.handle(), cache_, &size, payload.data()) != VK_SUCCESS) return;
   payload.resize(size);
   Header header;
   header.hash = XXH3_64bits(payload.data(), payload.size());
-
-  std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
-  const std::string unfinished = fmt::format("{}.{}", path_, getpid());
-  {
-    std::ofstream file(unfinished, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(&header), sizeof header);
-    file.write(payload.data(), static_cast<std::streamsize>(payload.size()));
-    if (!file.flush()) {
-      file.close();
-      std::filesystem::remove(unfinished);
-      return;
-    }
-  }
-  std::filesystem::rename(unfinished, path_);
-  saved_bytes_ = size;
-} catch (const std::exception&) {  // the disk is full or read-only; the next start compiles again
+  const std::string_view head(reinterpret_cast<const char*>(&header), sizeof header);
+  if (head.size() + size <= kMostPipelineBytes && write_cache_file(path_, {head, payload}))
+    saved_bytes_ = size;
+} catch (const std::exception&) {  // there is no memory; the next start compiles again
 }
 
 }  // namespace bitnet::vk

@@ -3,9 +3,9 @@
 // Thread rule: as the Device. Several processes may share a folder: a file is replaced as a whole.
 //
 // The file only saves time: one that is not readable, was cut or changed, or was made by another driver is
-// ignored, and nothing is written where the folder is not writable. Its name has the identity of the device
-// and of the driver. It holds "BNPC", u32 version 1, u64 XXH3-64 of the rest, and what vkGetPipelineCacheData
-// gave, in which the driver finds a kernel by its SPIR-V.
+// ignored, and nothing is written where the folder is not writable (engine/cache_file.h). Its name has the
+// identity of the device and of the driver. It holds "BNPC", u32 version 1, u64 XXH3-64 of the rest, and what
+// vkGetPipelineCacheData gave, in which the driver finds a kernel by its SPIR-V.
 #pragma once
 
 #include <string>

@@ -2,7 +2,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <fstream>
+
+#include "engine/cache_file.h"
 
 namespace bitnet::vk {
 
@@ -18,10 +19,7 @@ bool StuckChains::happened() const {
 }
 
 void StuckChains::remember() const noexcept try {
-  if (!file_.empty()) {
-    std::filesystem::create_directories(file_.parent_path());
-    std::ofstream{file_};
-  }
+  if (!file_.empty()) write_cache_file(file_.string(), {});
   if (!happened()) happened_here = true;
 } catch (const std::exception&) {
   happened_here = true;

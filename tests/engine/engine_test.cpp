@@ -1,4 +1,5 @@
 // Tests on both backends how a model is opened, and that whatever runs it gives the same bits.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -188,6 +189,13 @@ TEST_P(EngineTest, KernelsAreKeptBetweenRuns) {
   std::filesystem::resize_file(file, 10);
   EXPECT_EQ(logits(), logits_after(tokens));
   EXPECT_GT(std::filesystem::file_size(file), 10U);  // it was made anew, perhaps shorter than before
+
+  ASSERT_TRUE(std::filesystem::remove(file) && mkfifo(file.c_str(), 0600) == 0);  // nobody writes to it
+  EXPECT_EQ(logits(), logits_after(tokens));
+  EXPECT_TRUE(std::filesystem::is_regular_file(file));
+  std::filesystem::resize_file(file, uint64_t{3} << 30);
+  EXPECT_EQ(logits(), logits_after(tokens));
+  EXPECT_LT(std::filesystem::file_size(file), 1U << 30);
 
   std::filesystem::remove_all(folder);
   std::ofstream(folder.string());  // a file is where the folder should be, so nothing is kept
