@@ -61,6 +61,9 @@ struct KernelOptions {
   // Overwrite copied weights once they are used, so that whoever is late is found, and let each expert that
   // is missed take a place on the device.
   bool poison_slots = false;
+  // How many bytes of weights in host memory a submission reads where they lie, unless one matrix has more. A
+  // driver ends a submission that takes too long (amdgpu of newer kernels one of 2 s).
+  uint64_t read_at_once = 512 << 20;
   bool always_stage = false;  // copy weights to the device even where the host could write them in place
   std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best
   HeadShortlist head_shortlist = HeadShortlist::where_large;

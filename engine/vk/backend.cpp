@@ -42,7 +42,7 @@ class VulkanBackend : public Backend {
                  use_integer_dot(device_.info(), kernels_of(options).integer_dot),
                  use_matrix(device_.info(), kernels_of(options).integer_dot), kernels_of(options)),
         transfer_(device_),
-        stream_(device_, kernels_of(options).host_weights, kernels_of(options).poison_slots),
+        stream_(device_, kernels_of(options)),
         places_(device_, transfer_, kernels_of(options).poison_slots),
         host_params_(device_, kParamsBytes, BufferUse::shared),
         params_(device_, kParamsBytes, BufferUse::device),
@@ -118,7 +118,7 @@ class VulkanBackend : public Backend {
 
   void start_next(Program& program) override {
     auto& p = static_cast<VulkanProgram&>(program);
-    unless_lost(p, [&] { stream_.submit(p.commands, p.copies); });
+    unless_lost(p, [&] { stream_.submit(p.commands, p.copies, p.n_plain); });
   }
 
   void wait(Program& program) override {

@@ -142,7 +142,12 @@ bool VulkanRecorder::second_in_stages(const Matrix& w, const In& in, const Out& 
     program_.experts.rows.back() = {e.gate_up.addresses.get(), w.addresses.get()};
     stages.ids = program_.experts.ids->address() + at;
   }
-  if (add_stage(collected_.takes_next(stages), 1, [&](DecodeStages& s) { s.experts(stages); })) return true;
+  const uint64_t in_host = experts_in_host(e.gate_up, p, 1) + experts_in_host(w, p, 1);
+  make_room(in_host);
+  if (add_stage(collected_.takes_next(stages), 1, [&](DecodeStages& s) { s.experts(stages); })) {
+    host_bytes_ += in_host;
+    return true;
+  }
   if (places_) program_.experts.rows.pop_back();
   experts_ = e;
   return false;
@@ -153,6 +158,11 @@ void VulkanRecorder::dispatch_experts(const ExpertsSoFar& e) {
   Recorder::linear(e.router, in, store(*e.logits), 1);
   if (e.picked) dispatch_route(e.routing, *e.picked, 1);
   if (e.h) dispatch_linear_of_experts(e.gate_up, in, gate(*e.h, e.act, e.clamp), *e.picked, 1);
+}
+
+// What n tokens read of the experts of a matrix in host memory, where each pair has another one.
+uint64_t VulkanRecorder::experts_in_host(const Matrix& w, const Picked& p, uint32_t n) const {
+  return reads_in_host(w, n) / p.n_expert * std::min(p.n_expert, n * p.used);
 }
 
 void VulkanRecorder::linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& p,
@@ -168,6 +178,7 @@ void VulkanRecorder::dispatch_linear_of_experts(const Matrix& w, const In& in, c
     throw Error(ErrorKind::device,
                 device_.info().name + " cannot run experts of this type; try --device cpu");
   const uint32_t pairs = n * p.used;
+  read_in_host(experts_in_host(w, p, n));
   if (n == 1 && places_) program_.experts.rows.back().push_back(w.addresses.get());
   if (out.kind == Out::Kind::gate) {
     if (in_list(n)) {

@@ -187,11 +187,19 @@ VkCommandBuffer Commands::cut() {
 
 void Commands::end() { VK_CHECK(vkEndCommandBuffer(buffers_[n_recorded_ - 1])); }
 
-void Commands::submit() {
-  VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
-  info.commandBufferCount = static_cast<uint32_t>(n_recorded_);
-  info.pCommandBuffers = buffers_.data();
-  submit({&info, 1});
+void Commands::submit() try {
+  for (const VkCommandBuffer& part : parts()) {
+    VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &part;
+    if (&part == &parts().back())
+      submit({&info, 1});
+    else
+      VK_CHECK(vkQueueSubmit(device_.queue(), 1, &info, VK_NULL_HANDLE));
+  }
+} catch (...) {
+  device_.wait_for_queues();  // for the parts that were submitted, behind which there is no fence
+  throw;
 }
 
 void Commands::submit(std::span<const VkSubmitInfo> infos) {

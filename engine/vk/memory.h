@@ -67,8 +67,8 @@ class Commands {
   VkCommandBuffer begin();  // begins to record anew; waits for a running submission
   VkCommandBuffer cut();    // goes on in another one, which is submitted behind it
   void end();
-  void submit();  // all of them, in their order
-  // The same in several infos; they name what parts() has.
+  void submit();  // all of them, in their order, each by itself: drivers join those of one call
+  // The last of them, or all, in several infos; they name what parts() has.
   void submit(std::span<const VkSubmitInfo> infos);
   std::span<const VkCommandBuffer> parts() const { return {buffers_.data(), n_recorded_}; }
   void wait();             // for the last submission, if there is one

@@ -57,6 +57,7 @@ class VulkanProgram : public Program {
  public:
   Commands& commands;
   Copies& copies;                         // of which each brings what the next part of the commands uses
+  uint32_t n_plain = 0;                   // parts in front of these copies that need none, but for the last
   std::vector<DecodeDispatches> decodes;  // the commands use their buffers
   ExpertUses experts;                     // of one token
   uint32_t n_dispatches = 0;              // that the commands have

@@ -192,6 +192,19 @@ const Matrix& VulkanRecorder::at_hand(const Matrix& w, uint32_t n) {
   return brought_;
 }
 
+uint64_t VulkanRecorder::reads_in_host(const Matrix& w, uint32_t n) const {
+  return stream_ ? stream_->reads_in_host(w, n) : 0;
+}
+
+void VulkanRecorder::make_room(uint64_t bytes) {
+  if (bytes == 0 || host_bytes_ == 0 || !in_chains() || host_bytes_ + bytes <= stream_->read_at_once())
+    return;
+  decode_collected();
+  commands_ = program_.commands.cut();
+  ++program_.n_plain;
+  host_bytes_ = 0;
+}
+
 // What follows the use of a matrix in a slot.
 void VulkanRecorder::end_piece() {
   const VulkanBuffer* slot = stream_ ? stream_->poisoned(program_.copies) : nullptr;
@@ -202,6 +215,7 @@ void VulkanRecorder::end_piece() {
 }
 
 void VulkanRecorder::product(const Matrix& where, const Quantised& in, const Out& out, uint32_t n) {
+  read_in_host(reads_in_host(where, n));
   const Matrix& w = at_hand(where, n);
   if (!in_two_products(w)) return multiply(w, in, out, n);
   require(!w.bias && out.kind != Out::Kind::act, "this projection");
@@ -336,12 +350,17 @@ bool VulkanRecorder::rotate_in_stages(const Matrix& w, const In& in, uint32_t n)
 
 void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
   if (gates_ || experts_) decode_collected();
+  const uint64_t in_host = reads_in_host(w, n);
+  make_room(in_host);
   const auto add = [&](DecodeStages& stages) { stages.linear(w, in, out); };
+  const auto is_stage = [&] {
+    if (!add_stage(collected_.takes_next(w, in, out), n, add)) return false;
+    host_bytes_ += in_host;
+    return true;
+  };
   if (w.rotation && !in.is_turned) {
     static const Norm kNone;
-    if (turns_its_input(w, in, n) && is_known(w) && is_known(out) &&
-        add_stage(collected_.takes_next(w, in, out), n, add))
-      return;
+    if (turns_its_input(w, in, n) && is_known(w) && is_known(out) && is_stage()) return;
     const bool staged = rotate_in_stages(w, in, n);
     const Kernel* at_once = staged || in.first_row != 0 ? nullptr : kernels_.rotate_quantise(w, in.norm);
     if (at_once) {
@@ -363,10 +382,12 @@ void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint3
   }
   const bool comes = stream_ && stream_->takes(w, n);
   if (n <= kFewTokens && !comes && in_chains() && in.first_row == 0 && decode_.possible() && is_known(w) &&
-      in_stages(in.norm) && is_known(out) && add_stage(collected_.takes_next(w, in, out), n, add))
+      in_stages(in.norm) && is_known(out) && is_stage())
     return;
-  if (w.layout == Layout::floats && !in.norm && in.first_row == 0)
+  if (w.layout == Layout::floats && !in.norm && in.first_row == 0) {
+    read_in_host(in_host);
     return product_of_floats(at_hand(w, n), in.x, out, n);
+  }
   Recorder::linear(w, in, out, n);
 }
 
@@ -419,6 +440,8 @@ void VulkanRecorder::head(const Table& table, const Buffer& y, const Buffer& log
   const Kernel& kernel = kernels_.head(table, n);
   const bool blocks = has_blocks(table.type);
   for (const auto& chunk : table.chunks) {
+    const VulkanBuffer& rows = vulkan(*chunk.bytes);
+    read_in_host(rows.is_in_host() && stream_ ? rows.size() : 0);
     const uint32_t groups = blocks ? std::min(ceil_div(chunk.rows, kernel.constant(CONSTANT_ROWS)),
                                               device_.limits().maxComputeWorkGroupCount[0])
                                    : groups_for_rows(chunk.rows, kernel.constant(CONSTANT_ROWS));

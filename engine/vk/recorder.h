@@ -52,7 +52,8 @@ using ShortlistOf = std::function<const Shortlist*(const Table&)>;
 // program before stay valid) and ends by making visible what the host reads. Between two kernels stands a
 // full memory barrier, since each needs what the one before it wrote; where one does not, beside_last_ says
 // so. The kernels of the blocks for one token are collected and become one dispatch where the device can do
-// that (vk/decode.h). In front of a product whose matrix comes by a slot of the stream the commands are cut.
+// that (vk/decode.h). In front of a product whose matrix comes by a slot of the stream the commands are cut,
+// and before that wherever a submission would read too much in host memory.
 class VulkanRecorder : public Recorder {
  public:
   VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode, const Stream* stream,
@@ -127,6 +128,12 @@ class VulkanRecorder : public Recorder {
                        uint32_t max_chunks, const Buffer& o, const AttentionShape& shape, uint32_t n);
   void merge_partials(const Buffer& partial, uint32_t n_vocab, const Buffer& result, uint32_t rows);
   const Matrix& at_hand(const Matrix& w, uint32_t n);
+  // What a product with n tokens reads of w in host memory.
+  uint64_t reads_in_host(const Matrix& w, uint32_t n) const;
+  // Ends the submission in front of what reads so many bytes more there, where that would be too many, and
+  // counts them.
+  void make_room(uint64_t bytes);
+  void read_in_host(uint64_t bytes) { make_room(bytes), host_bytes_ += bytes; }
   void end_piece();
   void rotate_quantise(const Kernel& kernel, const Matrix& w, const In& in, uint32_t n);
   bool can_rotate_in_chain(const Matrix& w, const In& in, uint32_t n);
@@ -140,6 +147,7 @@ class VulkanRecorder : public Recorder {
   bool first_goes_on(const Matrix& w, const In& in, const Out& out, const Picked& picked);
   bool second_in_stages(const Matrix& w, const In& in, const Out& out, const Picked& picked);
   void dispatch_route(const Routing& routing, const Picked& picked, uint32_t n);
+  uint64_t experts_in_host(const Matrix& w, const Picked& picked, uint32_t n) const;
   void dispatch_experts(const ExpertsSoFar& experts);
   void dispatch_linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& picked,
                                   uint32_t n);
@@ -164,6 +172,7 @@ class VulkanRecorder : public Recorder {
   std::optional<FloatGates> gates_;  // what a DeltaNet that comes next can compute itself
   std::optional<ExpertsSoFar> experts_;
   Matrix brought_;                // what at_hand gives
+  uint64_t host_bytes_ = 0;       // that the submission, with what is collected, reads in host memory so far
   bool after_transfer_ = false;   // the last command was a transfer, and no barrier followed yet
   const Kernel* last_ = nullptr;  // of the last command, where that was a dispatch
   bool beside_last_ = false;      // the next dispatch needs nothing of the last one and runs beside it

@@ -67,13 +67,14 @@ void Copies::add(std::span<const VkBuffer> from, VkBuffer to, std::span<const Vk
   VK_CHECK(vkEndCommandBuffer(buffer));
 }
 
-Stream::Stream(const Device& device, HostWeights how, bool poison)
+Stream::Stream(const Device& device, const KernelOptions& options)
     : device_(device),
-      wanted_(how),
-      how_(how != HostWeights::fast  ? how
-           : device.has_copy_queue() ? HostWeights::fives
-                                     : HostWeights::in_batches),
-      poison_(poison) {}
+      wanted_(options.host_weights),
+      how_(wanted_ != HostWeights::fast ? wanted_
+           : device.has_copy_queue()    ? HostWeights::fives
+                                        : HostWeights::in_batches),
+      poison_(options.poison_slots),
+      read_at_once_(options.read_at_once) {}
 
 Stream::~Stream() {
   device_.wait_for_queues();
@@ -114,6 +115,10 @@ bool Stream::takes(const Matrix& w, uint32_t n) const {
   if (!buffers_.back() || (how_ != HostWeights::copied && n <= kMatvecTokens)) return false;
   const uint64_t bytes = bytes_in_host(w);
   return bytes != 0 && bytes <= buffers_.back()->size();
+}
+
+uint64_t Stream::reads_in_host(const Matrix& w, uint32_t n) const {
+  return device_.use().host_weights == 0 || takes(w, n) ? 0 : bytes_in_host(w);
 }
 
 Matrix Stream::bring(const Matrix& w, Copies& copies) const {
@@ -170,12 +175,19 @@ struct Stream::Entry {
 // Submits the parts of a program in their order, all at once but for those that wait for the file.
 class Stream::Submission {
  public:
-  Submission(Stream& stream, Commands& commands, const Copies& copies)
-      : s_(stream), commands_(commands), copies_(copies), one_queue_(!stream.device_.has_copy_queue()) {}
+  Submission(Stream& stream, Commands& commands, const Copies& copies, uint32_t n_plain)
+      : s_(stream),
+        commands_(commands),
+        copies_(copies),
+        n_plain_(n_plain),
+        one_queue_(!stream.device_.has_copy_queue()) {}
 
   void run() {
     const uint32_t n = copies_.size();
-    entries_.push_back({s_.used_, s_.used_, 0, 0, commands_.parts()[0]});
+    for (uint32_t i = 0; i <= n_plain_; ++i) {
+      flush(/*last=*/false);
+      entries_.push_back({s_.used_, s_.used_, 0, 0, commands_.parts()[i]});
+    }
     for (uint32_t i = 0; i < n; ++i) {
       const PieceOrder p = order_of_piece(s_.base_, i, n, s_.n_slots());
       const bool is_copied = copies_[i] != VK_NULL_HANDLE;
@@ -185,7 +197,8 @@ class Stream::Submission {
         (one_queue_ ? entries_ : copy_entries_)
             .push_back(
                 {s_.used_, s_.copied_, p.after_used, p.copied, copies_[i], VK_PIPELINE_STAGE_TRANSFER_BIT});
-      entries_.push_back({s_.copied_, s_.used_, is_copied ? p.copied : 0, p.used, commands_.parts()[i + 1]});
+      entries_.push_back(
+          {s_.copied_, s_.used_, is_copied ? p.copied : 0, p.used, commands_.parts()[n_plain_ + i + 1]});
     }
     flush(/*last=*/true);
   }
@@ -254,15 +267,16 @@ class Stream::Submission {
   Stream& s_;
   Commands& commands_;
   const Copies& copies_;
+  const uint32_t n_plain_;
   const bool one_queue_;
   bool begun_ = false;  // some of it has been submitted
   std::vector<Entry> copy_entries_, entries_;
   std::vector<Taken> taken_;  // pieces of which the use has not been submitted yet
 };
 
-void Stream::submit(Commands& commands, const Copies& copies) {
+void Stream::submit(Commands& commands, const Copies& copies, uint32_t n_plain) {
   if (copies.size() == 0) return commands.submit();
-  Submission submission(*this, commands, copies);
+  Submission submission(*this, commands, copies, n_plain);
   try {
     submission.run();
   } catch (...) {

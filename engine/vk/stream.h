@@ -54,7 +54,7 @@ class Copies {
 
 class Stream {
  public:
-  Stream(const Device& device, HostWeights how, bool poison);
+  Stream(const Device& device, const KernelOptions& options);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -77,8 +77,14 @@ class Stream {
     return poison_ && copies.size() != 0 ? buffers_[(copies.size() - 1) % n_slots()].get() : nullptr;
   }
 
-  // Submits a program: commands.parts()[i + 1] uses what copy i brings.
-  void submit(Commands& commands, const Copies& copies);
+  // How many bytes a submission may read where they lie in host memory (KernelOptions::read_at_once), and how
+  // many a product with n tokens reads of w.
+  uint64_t read_at_once() const { return read_at_once_; }
+  uint64_t reads_in_host(const Matrix& w, uint32_t n) const;
+
+  // Submits a program: commands.parts()[n_plain + i + 1] uses what copy i brings. Those before it are
+  // submissions of their own.
+  void submit(Commands& commands, const Copies& copies, uint32_t n_plain);
 
  private:
   struct Entry;
@@ -92,6 +98,7 @@ class Stream {
   const HostWeights wanted_;
   HostWeights how_;
   const bool poison_;
+  const uint64_t read_at_once_;
   std::array<std::shared_ptr<VulkanBuffer>, kWeightSlots> buffers_;  // the slots come first
   VkSemaphore copied_ = VK_NULL_HANDLE, used_ = VK_NULL_HANDLE;
   uint64_t base_ = 0;               // of the next program

@@ -159,6 +159,33 @@ TEST_F(VulkanFault, ADeviceWithoutSemaphoresThatCountGivesTheSameAnswer) {
   }
 }
 
+// A driver ends a submission that takes too long, so what is read over a link is divided among some.
+TEST_F(VulkanFault, WeightsThatAreReadInHostMemoryAreSubmittedInParts) {
+  options_.n_ctx = 64;
+  const std::vector<int32_t> whole = answer(*open());
+  const MemoryPlan plan = plan_memory(file_, options_.n_ctx);
+  options_.vram = {VramBudget::Kind::bytes, plan.fixed()};
+  int submissions = 0;
+  for (const uint64_t at_once : {uint64_t{1} << 30, uint64_t{1} << 16, uint64_t{1} << 14}) {
+    vk_faults::heal();
+    options_.kernels = share({.host_weights = HostWeights::read, .read_at_once = at_once});
+    const auto engine = open();
+    EXPECT_GT(engine->placement().in_host, uint64_t{1} << 18);
+    EXPECT_EQ(answer(*engine), whole);
+    EXPECT_GT(vk_faults::calls("vkQueueSubmit"), submissions) << at_once;
+    submissions = vk_faults::calls("vkQueueSubmit");
+  }
+  for (int n = 1; n <= submissions; n += 1 + submissions / 8) {
+    vk_faults::heal();
+    vk_faults::fail("vkQueueSubmit", VK_ERROR_DEVICE_LOST, n);
+    EXPECT_THAT(failure([&] { answer(*open()); }), HasSubstr("the device was lost")) << n;
+  }
+  vk_faults::heal();
+  const RolledLoops rolled(list_devices().at(0));  // and the stages of a token
+  options_.kernels = share({.as_gpu = true, .host_weights = HostWeights::read, .read_at_once = 1 << 14});
+  EXPECT_EQ(answer(*open()), whole);
+}
+
 // With weights that stay in the file there are many submissions a token, and the reader's threads wait for
 // semaphores of the device.
 TEST_F(VulkanFault, ADeviceLostWhileWeightsComeFromTheFileKeepsTheTokens) {
