@@ -167,8 +167,12 @@ class ProgramTest(unittest.TestCase):
         t.line(f"{PROGRAM} {MODEL} -n 2 --temp 0; echo left with $?")
         for text in ("first", "aüb"):
             t.wait(r"^>\s*\Z", seconds=120)
-            t.line(text)
+            t.type(text)
             t.wait(rf"^> {text}$")
+            t.key("Left", "Left", "BSpace")  # by characters, not by bytes
+            t.type(text[-3])
+            t.wait(rf"^> {text}$")
+            t.key("Enter")
         t.wait(r"^>\s*\Z", seconds=120)
         t.key("C-d")
         t.wait("^left with 0$")
