@@ -63,8 +63,7 @@ const OptionRow kModelRows[] = {
      .help =
          "most of the computer's memory for weights, and with --device cpu for all (otherwise as much as a "
          "GPU's driver gives, and with --device cpu all but a margin); what there is no room for is read "
-         "from "
-         "the model's file for every token",
+         "from the model's file for every token",
      .example = "12G",
      .read = [](Options& o, View v) { o.ram = size_value("ram", v); }},
     {.flags = "--ctx",

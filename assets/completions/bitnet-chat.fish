@@ -50,7 +50,7 @@ complete -c bitnet-chat -l models -r -F -d 'folder with models, which '\''models
 complete -c bitnet-chat -l device -x -a 'cpu 0 1' -d 'number or part of a name as '\''devices'\'' lists them, or cpu'
 complete -c bitnet-chat -l threads -x -d 'threads for --device cpu, at most as many as the process may use; otherwise one for each core'
 complete -c bitnet-chat -l vram -x -a 'auto 2G 4G 50% 75%' -d 'how much of the device'\''s memory to take; weights that do not fit lie in the computer'\''s, where the device reads them at the speed of its link (auto: what is free, less a margin); '\''plan'\'' shows what comes of it'
-complete -c bitnet-chat -l ram -x -d 'most of the computer'\''s memory for weights, and with --device cpu for all (otherwise as much as a GPU'\''s driver gives); what there is no room for is read from the model'\''s file for every token'
+complete -c bitnet-chat -l ram -x -d 'most of the computer'\''s memory for weights, and with --device cpu for all (otherwise as much as a GPU'\''s driver gives, and with --device cpu all but a margin); what there is no room for is read from the model'\''s file for every token'
 complete -c bitnet-chat -l ctx -x -d 'tokens of context; 0, or without it: as many as the model was trained for, up to 16384'
 complete -c bitnet-chat -l chat-template -r -F -d 'Jinja file to use instead of the model'\''s own'
 complete -c bitnet-chat -l expert-trace -r -F -d 'write to it which experts each token has: a line with position, layer and ids for each'

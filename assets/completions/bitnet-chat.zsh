@@ -65,7 +65,7 @@ _bitnet_chat() {
     '--device[number or part of a name as '\''devices'\'' lists them, or cpu]:N|NAME|cpu:(cpu 0 1)'
     '--threads[threads for --device cpu, at most as many as the process may use; otherwise one for each core]:N: '
     '--vram[how much of the device'\''s memory to take; weights that do not fit lie in the computer'\''s, where the device reads them at the speed of its link (auto\: what is free, less a margin); '\''plan'\'' shows what comes of it]:SIZE|N%|auto:(auto 2G 4G 50% 75%)'
-    '--ram[most of the computer'\''s memory for weights, and with --device cpu for all (otherwise as much as a GPU'\''s driver gives); what there is no room for is read from the model'\''s file for every token]:SIZE: '
+    '--ram[most of the computer'\''s memory for weights, and with --device cpu for all (otherwise as much as a GPU'\''s driver gives, and with --device cpu all but a margin); what there is no room for is read from the model'\''s file for every token]:SIZE: '
     '--ctx[tokens of context; 0, or without it\: as many as the model was trained for, up to 16384]:N: '
     '--chat-template[Jinja file to use instead of the model'\''s own]:FILE:_files'
     '--expert-trace[write to it which experts each token has\: a line with position, layer and ids for each]:FILE:_files'
