@@ -128,12 +128,13 @@ TEST_F(ModelsTest, AContextThatOneModelCannotHoldIsThereAgainWithTheOther) {
 TEST_F(ModelsTest, WhatIsSentToAModelThatCannotBeOpenedIsGivenBack) {
   script.answer("one");
   say("a");
-  gone = true;
+  other.wrong_device(true);
+  other.hold_loading(true);
   chat->submit("/model second");
-  chat->handle_events();
-  ASSERT_TRUE(chat->loading());
+  while (!chat->loading()) loop.run_once();
   chat->submit("b");
   chat->submit("c");
+  other.hold_loading(false);
   until_idle();
   EXPECT_THAT(last_error(), HasSubstr("second cannot be opened, so first goes on"));
   EXPECT_EQ(front.returned, (std::vector<std::string>{"b", "c"}));
