@@ -229,11 +229,11 @@ TEST(Placement, ExpertsThatDoNotAllFitGetPlacesInEachMatrix) {
   EXPECT_EQ(before.expert_places, kExperts - 1);
 }
 
-// Of its own memory and of the computer's a driver gives a device only so much; the rest stays in the file.
-TEST(Placement, WhatADriverHasNoMemoryForStaysInTheFile) {
-  constexpr uint64_t kGiga = 1 << 30, kPiece = kGiga / 4;
-  constexpr uint32_t kPieces = 40;
-  const std::vector<GgufTensor> tensors(kPieces);
+// A plan of equal pieces that may stay in the file.
+constexpr uint64_t kPiece = (1 << 30) / 4;
+constexpr uint32_t kPieces = 40;
+MemoryPlan ten_gigabytes() {
+  static const std::vector<GgufTensor> tensors(kPieces);
   MemoryPlan plan;
   for (uint32_t i = 0; i < kPieces; ++i)
     plan.pieces.push_back({.kind = feed_forward,
@@ -242,6 +242,12 @@ TEST(Placement, WhatADriverHasNoMemoryForStaysInTheFile) {
                            .read = kPiece,
                            .tensor = &tensors[i],
                            .file_bytes = kPiece});
+  return plan;
+}
+
+// Of its own memory and of the computer's a driver gives a device only so much; the rest stays in the file.
+TEST(Placement, WhatADriverHasNoMemoryForStaysInTheFile) {
+  const MemoryPlan plan = ten_gigabytes();
   DeviceInfo device;
   device.unified = true;
   device.free_bytes = kPieces * kPiece;
@@ -269,18 +275,8 @@ TEST(Placement, WhatADriverHasNoMemoryForStaysInTheFile) {
 
 // Whoever asks is told what the engine does; without a number that is less than all memory.
 TEST(Placement, OfAModelThatMemoryIsTooSmallForTheCpuLeavesAPartInTheFile) {
-  constexpr uint64_t kGiga = 1 << 30, kPiece = kGiga / 4;
-  constexpr uint32_t kPieces = 40;
-  const std::vector<GgufTensor> tensors(kPieces);
-  MemoryPlan plan;
+  MemoryPlan plan = ten_gigabytes();
   plan.head_copy = kPiece;
-  for (uint32_t i = 0; i < kPieces; ++i)
-    plan.pieces.push_back({.kind = feed_forward,
-                           .layer = i,
-                           .bytes = kPiece,
-                           .read = kPiece,
-                           .tensor = &tensors[i],
-                           .file_bytes = kPiece});
   constexpr uint64_t kAll = kPieces * kPiece;
   DeviceInfo device;
   device.cpu = true;

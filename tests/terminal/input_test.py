@@ -10,6 +10,8 @@ import stat
 from screen_case import ScreenCase, main
 from tmux import Terminal
 
+VI = "set editing-mode vi\n"  # inputrc
+
 
 class InputTest(ScreenCase):
     def test_ctrl_d_deletes_where_there_is_text(self):
@@ -212,13 +214,7 @@ class InputTest(ScreenCase):
         self.wait_input(t, "› x")
 
     def test_the_cursor_of_vi_goes_by_grapheme_cluster(self):
-        t = Terminal()
-        self.addCleanup(t.close)
-        with open(os.path.join(t.home, ".inputrc"), "w") as f:
-            f.write("set editing-mode vi\n")
-        t.clear()
-        t.line(f"FAKE_WORD_MS=1 {self.program}")
-        t.wait("ready")
+        t = self.start("FAKE_WORD_MS=1", inputrc=VI)
         t.type("ab🇩🇪🇫🇷e\u0301c")
         t.key("Escape")
         t.wait_until("Esc moves back", lambda: t.cursor()[0] == 2 + 7)
@@ -389,13 +385,7 @@ class InputTest(ScreenCase):
         t.wait(r"\^T +find in the conversation")
 
     def test_vi_mode_and_inputrc(self):
-        t = Terminal()
-        self.addCleanup(t.close)
-        with open(os.path.join(t.home, ".inputrc"), "w") as f:
-            f.write('set editing-mode vi\n"\\C-g": "from the inputrc"\n"\\e[15~": "!"\n')
-        t.clear()
-        t.line(f"{self.program}")
-        t.wait("ready")
+        t = self.start(inputrc=VI + '"\\C-g": "from the inputrc"\n"\\e[15~": "!"\n')
         t.key("C-g")
         self.wait_input(t, "› from the inputrc")
         t.key("Escape")
@@ -412,13 +402,7 @@ class InputTest(ScreenCase):
         # Esc is followed by a key in each case: with ^C at once it would be Meta's.
         for mode, begun in (("emacs", (["C-x"], ["M-5"], ["C-]"])),
                             ("vi", (["Escape", "h"], ["Escape", "5"], ["Escape", "d"], ["Escape", "f"]))):
-            t = Terminal()
-            self.addCleanup(t.close)
-            with open(os.path.join(t.home, ".inputrc"), "w") as f:
-                f.write(f"set editing-mode {mode}\n")
-            t.clear()
-            t.line(self.program)
-            t.wait("ready")
+            t = self.start(inputrc=f"set editing-mode {mode}\n")
             for keys in begun:
                 for text in ("", "before"):
                     with self.subTest(mode=mode, keys=keys, text=text):
@@ -433,13 +417,7 @@ class InputTest(ScreenCase):
                         self.wait_input(t, "›")
 
     def test_ctrl_d_of_vi_sends_nothing(self):
-        t = Terminal()
-        self.addCleanup(t.close)
-        with open(os.path.join(t.home, ".inputrc"), "w") as f:
-            f.write("set editing-mode vi\n")
-        t.clear()
-        t.line(f"{self.program}; echo left with $?")
-        t.wait("ready")
+        t = self.start(inputrc=VI)
         t.type("half")
         t.key("C-d")
         t.type(" a thought")
@@ -453,13 +431,7 @@ class InputTest(ScreenCase):
         t.wait("^left with 0$")
 
     def test_escape_of_vi_ends_inserting_and_stops_no_answer(self):
-        t = Terminal()
-        self.addCleanup(t.close)
-        with open(os.path.join(t.home, ".inputrc"), "w") as f:
-            f.write("set editing-mode vi\n")
-        t.clear()
-        t.line(f"FAKE_WORD_MS=20 {self.program}")
-        t.wait("ready")
+        t = self.start("FAKE_WORD_MS=20", inputrc=VI)
         t.line("count 100")
         t.wait("number 2$")
         t.type("abc")

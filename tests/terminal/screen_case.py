@@ -9,9 +9,12 @@ from tmux import Terminal
 class ScreenCase(unittest.TestCase):
     program = ""
 
-    def start(self, environment="", columns=80, rows=24):
+    def start(self, environment="", columns=80, rows=24, inputrc=""):
         terminal = Terminal(columns, rows)
         self.addCleanup(terminal.close)
+        if inputrc:  # an empty one would hide that of the machine
+            with open(os.path.join(terminal.home, ".inputrc"), "w") as file:
+                file.write(inputrc)
         terminal.run("stty -a > before")
         terminal.clear()
         terminal.line(f"{environment} {self.program}; echo left with $?")
