@@ -4,8 +4,7 @@
 //
 // It has two files: PATH with values in the order of rows, and PATH.jsonl with a line of JSON for each row
 // that is done, in any order. The first line says of what job; what another job left is not gone on with. A
-// line
-// {"writes":true} says that results may be there which this job has written or may overwrite.
+// line {"writes":true} says that results may be there which this job has written or may overwrite.
 // Errors: Error(runtime) where a file cannot be read or written, or is no regular file.
 #pragma once
 
