@@ -12,13 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -141,9 +141,10 @@ class Checkpoint {
   std::string path_, format_;
   std::shared_ptr<const Storage> storage_;
   std::vector<std::pair<std::string, GgufValue>> metadata_;
-  std::unordered_map<std::string_view, size_t> key_index_;  // views into the storage
+  // Views into the storage. They are ordered: a stranger can choose names of one hash.
+  std::map<std::string_view, size_t> key_index_;
   std::vector<GgufTensor> tensors_;
-  std::unordered_map<std::string_view, size_t> tensor_index_;
+  std::map<std::string_view, size_t> tensor_index_;
 };
 
 }  // namespace bitnet

@@ -10,9 +10,9 @@
 #include <cstring>
 #include <exception>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <thread>
-#include <unordered_map>
 
 #include "engine/layouts/file_types.h"
 #include "engine/layouts/i2s.h"
@@ -288,7 +288,7 @@ class Converter {
 
   const std::vector<Shard>& shards_;
   const Config& c_;
-  std::unordered_map<std::string_view, const HubTensor*> by_name_;
+  std::map<std::string_view, const HubTensor*> by_name_;
   std::vector<GgufTensor> tensors_;
   std::vector<Job> jobs_;
 };

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
+#include <map>
 
 namespace bitnet::hub {
 namespace {
@@ -287,7 +287,7 @@ class Reader {
   Metadata& to_;
   std::vector<std::string> tokens_;
   std::vector<int32_t> types_;
-  std::unordered_map<std::string, int32_t> ids_;
+  std::map<std::string, int32_t> ids_;
 };
 
 }  // namespace

@@ -92,7 +92,7 @@ void check_width(const Checkpoint& file, const Hadamard& h, const std::string& n
 
 // The projections of blocks that are folded, which leave `unknown`.
 void check_blocks(const Checkpoint& file, const ModelFile& m, const Hadamard& h,
-                  std::unordered_set<std::string>& unknown) {
+                  std::set<std::string>& unknown) {
   const auto check = [&](const TensorStack& stack) {
     const std::string& first = stack.parts[0]->name;
     const bool folded = h.folded.contains(first);
@@ -119,7 +119,7 @@ void fold_hadamard(const Checkpoint& file, ModelFile& m) {
   const auto is_ours = [](const auto& entry) { return entry.first.starts_with(kPrefix); };
   if (std::ranges::none_of(file.metadata(), is_ours)) return;
   auto h = std::make_shared<Hadamard>(read_keys(file));
-  std::unordered_set<std::string> unknown = h->folded;
+  std::set<std::string> unknown = h->folded;
   check_blocks(file, m, *h, unknown);
   const uint32_t n_embd = m.config.n_embd;
   const bool tied = m.config.tied_head, two = file.get_u32(key("version")) == 2;
@@ -136,7 +136,7 @@ void fold_hadamard(const Checkpoint& file, ModelFile& m) {
   }
   if (!unknown.empty())
     fail(file, fmt::format("{} has \"{}\", wanted names of projections of this model", key("weight_names"),
-                           printable(*std::ranges::min_element(unknown))));
+                           printable(*unknown.begin())));
   if (file.find_bool(key("gdn_v_grouped")).value_or(false))
     for (FileBlock& block : m.blocks) block.delta.shape.grouped = static_cast<bool>(block.delta);
   m.hadamard = std::move(h);

@@ -8,8 +8,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 namespace bitnet {
@@ -20,7 +20,7 @@ struct ModelFile;
 struct Hadamard {
   uint32_t block = 0;                            // as Rotation::block
   std::map<uint32_t, std::vector<float>> signs;  // of each width of inputs; none: all are +1
-  std::unordered_set<std::string> folded;        // names of tensors that want a rotated input
+  std::set<std::string> folded;                  // names of tensors that want a rotated input
   bool embedding = false;                        // rows of token_embd are to be rotated back
 };
 

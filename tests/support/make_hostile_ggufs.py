@@ -298,9 +298,35 @@ def long_token(c):
         sentencepiece(f)[:-1] + ["a" * 4097])))
 
 
+def names_of_one_hash(n_stages):
+    """Returns 2 ** n_stages names that are one number to std::hash of libstdc++, which is MurmurHash64A: after each
+    of two texts of 16 bytes its state is the same, and there are two such texts for each stage."""
+    multiplier, mask, wanted = 0xC6A4A7935BD1E995, 2**64 - 1, 1
+    inverse = pow(multiplier, -1, 2**64)
+
+    def mixed(value, factor):  # what the hash does to 8 bytes with `multiplier`, and undoes with `inverse`
+        value = value * factor & mask
+        return (value ^ value >> 47) * factor & mask
+
+    names, state, n = [b""], 0xC70F6907 ^ (16 * n_stages * multiplier & mask), 0
+    for _ in range(n_stages):
+        choices = []
+        while len(choices) < 2:
+            n += 1
+            first = b"%08x" % n
+            after = (state ^ mixed(int.from_bytes(first, "little"), multiplier)) * multiplier & mask
+            second = mixed(after ^ wanted, inverse).to_bytes(8, "little")
+            if all(0x21 <= byte < 0x7F for byte in second):
+                choices.append(first + second)
+        state = wanted * multiplier & mask
+        names = [name + choice for name in names for choice in choices]
+    return names
+
+
 def fine(c):
     c.add("fine-extra-tensor", None, lambda f: f.tensors.append(Tensor("extra.weight", [8], 0, b"\0" * 32)))
     c.add("fine-version-2", None, lambda f: setattr(f, "version", p32(2)))
+    c.add("fine-keys-of-one-hash", None, lambda f: f.keys.extend((name, u32(1)) for name in names_of_one_hash(15)))
     c.add("fine-long-key", None, lambda f: f.keys.append((b"k" * 65535, u32(1))))
     c.add("fine-no-template", None, lambda f: f.drop("tokenizer.chat_template"))
     c.add("fine-no-scores", None, lambda f: f.drop("tokenizer.ggml.scores"))
