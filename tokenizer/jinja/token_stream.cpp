@@ -32,10 +32,14 @@ bool TokenStream::skip_name(std::string_view name) {
   return true;
 }
 
-bool TokenStream::names_since(size_t position, std::string_view name) const {
-  return std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(position),
-                     tokens_.begin() + static_cast<std::ptrdiff_t>(at_),
-                     [&](const Token& t) { return t.kind == TokenKind::name && t.text == name; });
+bool TokenStream::names_since(size_t position, std::string_view name) {
+  const auto [known, is_new] = places_.try_emplace(name);
+  std::vector<size_t>& places = known->second;
+  for (size_t i = 0; is_new && i < tokens_.size(); ++i) {
+    if (tokens_[i].kind == TokenKind::name && tokens_[i].text == name) places.push_back(i);
+  }
+  const auto first = std::ranges::lower_bound(places, position);
+  return first != places.end() && *first < at_;
 }
 
 std::string TokenStream::describe(const Token& token) {

@@ -3,6 +3,7 @@
 // Thread rule: a stream belongs to one thread.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,8 @@ class TokenStream {
   void expect_op(std::string_view op);
   void expect_name(std::string_view name);
   size_t position() const { return at_; }
-  // Whether the name stands between `position` and here.
-  bool names_since(size_t position, std::string_view name) const;
+  // Whether the name, a constant, stands between `position` and here.
+  bool names_since(size_t position, std::string_view name);
   static std::string describe(const Token& token);
   [[noreturn]] void fail(Position at, const std::string& what) const;
 
@@ -33,6 +34,7 @@ class TokenStream {
   std::vector<Token> tokens_;
   const std::string& name_;
   size_t at_ = 0;
+  std::map<std::string_view, std::vector<size_t>> places_;  // of the names that were asked for, in order
 };
 
 }  // namespace bitnet::jinja
