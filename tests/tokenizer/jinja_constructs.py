@@ -125,7 +125,7 @@ a {{- ' b ' -}} c {%- if true -%} d {%- endif -%} e {%+ if true +%} f {%+ endif 
 {{ 5|length }}
 {{ none|length }}
 {{ [3, 1, 2]|join(', ') }} {{ [1, 2]|join }} {{ [{'a': 1}, {'a': 2}]|join('-', attribute='a') }} {{ 'abc'|join('.') }} {{ [none, true, 1.0]|join(' ') }} {{ [[1], 'x']|join('|') }}
-{{ [1, 2]|first }} {{ [1, 2]|last }} {{ 'abc'|first }}{{ 'abc'|last }} [{{ []|first }}{{ []|last }}] {{ {'a': 1}|first }} {{ range(3)|last }}
+{{ [1, 2]|first }} {{ [1, 2]|last }} {{ 'abc'|first }}{{ 'abc'|last }} [{{ []|first }}{{ []|last }}] {{ {'a': 1}|first }} {{ range(3)|last }} [{{ nothing|last }}]
 {{ nothing|default('d') }} {{ ''|default('d') }}| {{ ''|default('d', true) }} {{ none|default('x') }} {{ none|d('x', boolean=true) }} {{ 0|d(5, true) }} [{{ nothing|default }}] {{ messages[0].foo|default('f') }}
 {{ 'abc'|list }} {{ (1, 2)|list }} {{ {'a': 1}|list }} {{ 5|string }} {{ [1]|string }} {{ none|string }}
 {{ 5|list }}

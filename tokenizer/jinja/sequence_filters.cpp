@@ -124,7 +124,6 @@ Value last_filter(Runtime& rt, const Value& v, const Args& args) {
   const Bound none(args, "last", {});
   if (v.is(Kind::iterator) && v.as<IteratorObject>().once) fail("'generator' object is not reversible");
   if (v.is(Kind::string) && !v.text().empty()) return subscript(v, Value::integer(-1), rt.budget);
-  if (v.is(Kind::undefined)) fail_undefined(v);
   const std::vector<Value> items = items_of(v, rt.budget);
   return items.empty() ? Value::undefined("No last item, sequence was empty.") : items.back();
 }
