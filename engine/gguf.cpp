@@ -22,6 +22,7 @@ constexpr uint64_t kMaxTensors = 1 << 16;
 constexpr uint64_t kMaxKeyBytes = 65535;
 constexpr uint64_t kMaxTensorNameBytes = 64;
 constexpr uint32_t kMaxDims = 4;
+constexpr uint64_t kMaxHeadBytes = 128 << 20;  // up to the end of the directory; Gemma 4's takes 20 MB
 constexpr uint32_t kDefaultAlignment = 32;
 
 }  // namespace
@@ -47,6 +48,10 @@ struct Checkpoint::Parser {
     if (n > left()) {
       fail(fmt::format("{} at byte {}: wanted {} bytes, got {} before the end of the file; is it complete?",
                        what, at, n, left()));
+    }
+    if (n > kMaxHeadBytes - at) {
+      fail(fmt::format("{} at byte {}: wanted all that comes before the weights within {} bytes, got {} more",
+                       what, at, kMaxHeadBytes, n));
     }
     const auto taken = all.subspan(at, n);
     at += n;

@@ -157,6 +157,30 @@ TEST_F(Gguf, StringsAndArraysAreBoundedByTheFile) {
   EXPECT_THAT(refusal_of_key(key_array("k", GgufType{13}, 1).data), HasSubstr("got 13"));
 }
 
+// A file of holes takes no room on a disk, whatever its size.
+TEST_F(Gguf, WhatComesBeforeTheWeightsIsBounded) {
+  constexpr uint64_t kMost = 128 << 20;
+  const std::string head = Bytes().u32(0x46554747).u32(3).u64(0).u64(1).data;
+  for (const GgufType type : {GgufType::string, GgufType::array}) {
+    for (const uint64_t size : {kMost, kMost + 1}) {
+      Bytes key = Bytes().text("general.name").type(type);
+      if (type == GgufType::array) key.type(GgufType::u8);
+      const uint64_t n = size - head.size() - key.data.size() - sizeof(uint64_t);
+      write(head + key.u64(n).data);
+      std::filesystem::resize_file(path(), size);
+      if (size == kMost) {
+        EXPECT_NO_THROW(Checkpoint{path()});
+      } else {
+        EXPECT_THAT(refusal([&] { Checkpoint{path()}; }), HasSubstr("key general.name at byte"));
+      }
+    }
+  }
+  // Empty texts, of which each is read.
+  write(head + key_array("general.name", GgufType::string, 1U << 28).data);
+  std::filesystem::resize_file(path(), uint64_t{1} << 32);
+  EXPECT_THAT(refusal([&] { Checkpoint{path()}; }), HasSubstr("wanted all that comes before the weights"));
+}
+
 TEST_F(Gguf, ArraysOfMoreThanAnyVocabularyAreRefused) {
   constexpr uint64_t kMost = 1 << 21;
   for (const uint64_t n : {kMost, kMost + 1}) {
