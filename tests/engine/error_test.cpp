@@ -10,6 +10,7 @@ TEST(Printable, KeepsTextAndSpellsOutWhatATerminalWouldObey) {
   EXPECT_EQ(printable("a\x1b[31mb"), "a<U+001B>[31mb");
   EXPECT_EQ(printable("\xe2\x80\xae"), "<U+202E>");
   EXPECT_EQ(printable("\xc2\x9b"), "<U+009B>");
+  EXPECT_EQ(printable("\u061c \ufff9"), "<U+061C> <U+FFF9>");
 }
 
 TEST(Printable, InvalidUtf8IsSpelledByteByByte) {
