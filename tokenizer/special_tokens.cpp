@@ -69,6 +69,12 @@ void SpecialTokens::add(int32_t id, std::string_view text, bool anywhere) {
         fmt::format("tokenizer.ggml.tokens[{}]: the special token \"{}\" has {} bytes; wanted at most {}", id,
                     printable(text), text.size(), kLongest));
   }
+  if (nodes_.size() + text.size() > kMostNodes) {
+    throw Error(ErrorKind::model,
+                fmt::format("tokenizer.ggml.tokens[{}]: the special tokens up to this one have {} different "
+                            "beginnings; wanted at most {}",
+                            id, nodes_.size() + text.size() - 1, kMostNodes - 1));
+  }
   uint32_t node = 0;
   for (const char byte : text) {
     node = make_child(node, byte);

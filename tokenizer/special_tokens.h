@@ -19,11 +19,14 @@ class SpecialTokens {
  public:
   // Each position of a text may read so many bytes. Known tokens have 93 at most (31 times ▁).
   static constexpr size_t kLongest = 256;
+  // A node takes up to 100 bytes of memory. The 32,768 or 65,536 marks of sounds or images that some
+  // vocabularies have are 3 nodes each.
+  static constexpr size_t kMostNodes = size_t{1} << 20;
 
   SpecialTokens() : factor_(hash_seed() | 1), nodes_(1), slots_(16) {}
 
   // With `anywhere` the token is recognised in any text, otherwise only in text that is trusted. Throws
-  // Error(model) if the text is there already or longer than kLongest.
+  // Error(model) if the text is there already or longer than kLongest, or past kMostNodes.
   void add(int32_t id, std::string_view text, bool anywhere);
 
   int32_t find(std::string_view text) const;  // -1 if there is none

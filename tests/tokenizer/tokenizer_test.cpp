@@ -92,6 +92,18 @@ TEST(Special, OfMoreThan256BytesAreRefused) {
   }
 }
 
+TEST(Special, TheirTreeIsBounded) {
+  Vocabulary v = small_vocabulary("gpt-2");
+  const auto add = [&](const std::string& text) {
+    v.tokens.push_back(text);
+    v.types.push_back(3);
+  };
+  for (int i = 0; i < 65536; ++i) add("<|image_" + std::to_string(i) + "|>");
+  EXPECT_NO_THROW(Tokenizer{v});
+  for (int i = 0; i < 4200; ++i) add(std::to_string(10000 + i) + std::string(251, 'e'));
+  expect_refused(v, "different beginnings; wanted at most 1048575");
+}
+
 TEST(Special, NeverFromTextThatSomebodyTyped) {
   const Tokenizer t(small_vocabulary("gpt-2"));
   const int32_t eot = t.find("<|eot_id|>");
