@@ -26,14 +26,11 @@ struct RowNorm {
   float inverse(float squares, uint32_t n) const {
     return 1 / std::sqrt(squares / static_cast<float>(n) + epsilon);
   }
-  float inverse(const CpuKernels& k, const float* x, uint32_t n) const {
-    return inverse(k.sum_of_squares(x, n), n);
-  }
 
   // y = norm(x), n values each
   void run(const CpuKernels& k, const float* x, uint32_t n, float* y) const {
     if (kind == Norm::Kind::none) std::memcpy(y, x, n * sizeof(float));
-    if (kind == Norm::Kind::rms) k.normalise(x, weight, n, inverse(k, x, n), y);
+    if (kind == Norm::Kind::rms) k.normalise(x, weight, n, inverse(k.sum_of_squares(x, n), n), y);
     if (kind != Norm::Kind::layer) return;
     double sum = 0, squares = 0;
     for (uint32_t i = 0; i < n; ++i) sum += x[i];

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "linear.h"
 
@@ -12,6 +13,12 @@ size_t lines_of(size_t bytes) { return ceil_div(bytes, sizeof(CacheLine)); }
 
 // The least of what a unit, or the sum of some inputs, may have.
 constexpr uint32_t kLeastUnit = 32, kLeastSum = 16;
+
+// The scale s of a row, of which `squares` is the sum. Where something in it is not finite, the scale is NaN,
+// and so are its products: neither the largest magnitude nor what is rounded would show it.
+float or_no_number(float s, float squares) {
+  return std::isfinite(squares) ? s : std::numeric_limits<float>::quiet_NaN();
+}
 
 // Of each 64 inputs; `rest` may be null.
 void sum_groups(const CpuKernels& k, const int8_t* q, const int8_t* rest, uint32_t n, int32_t* sums) {
@@ -118,10 +125,11 @@ void Rounding::round_row(const float* row, const float* weight, uint32_t token, 
     if (rest_) round_rest(row, weight, n_in_, unit_, factors, q, to.rest_q + size_t{token} * n_in_);
     to.info[token] = scale_of(k_.unit_factors(factors, squares, units, factors));
   } else {
-    const float inverse = norm_.kind == Norm::Kind::rms ? norm_.inverse(k_, row, n_in_) : 1;
+    const float of_row = k_.sum_of_squares(row, n_in_);
+    const float inverse = norm_.kind == Norm::Kind::rms ? norm_.inverse(of_row, n_in_) : 1;
     const float least = norm_.kind == Norm::Kind::rms ? kLeastMagnitude : 1e-5F;
     const float s = 127 / std::max(least, k_.largest_normalised(row, weight, n_in_, inverse));
-    to.info[token] = {s, k_.quantise(row, weight, n_in_, inverse, s, q)};
+    to.info[token] = {or_no_number(s, of_row), k_.quantise(row, weight, n_in_, inverse, s, q)};
     if (groups_) std::fill_n(to.factors + size_t{token} * units, units, 1.0F);
   }
   const int8_t* rest = rest_ ? to.rest_q + size_t{token} * n_in_ : nullptr;
@@ -145,7 +153,7 @@ void Rounding::copy(const Rounded& rows, uint32_t token, uint32_t row) const {
 
 TokenScale Rounding::scale_of(const UnitTotals& row) const {
   const float inverse = norm_.kind == Norm::Kind::rms ? norm_.inverse(row.squares, n_in_) : 1;
-  const float s = 127 / std::max(kLeastMagnitude, row.largest * inverse);
+  const float s = or_no_number(127 / std::max(kLeastMagnitude, row.largest * inverse), row.squares);
   return {rest_ && groups_ ? s * kRestSteps : s, 0};
 }
 

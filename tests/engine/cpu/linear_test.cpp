@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -213,6 +214,36 @@ TEST_F(CpuLinear, InputsThatWereMadeInUnitsHaveTheBitsOfThoseThatWereNot) {
   for_each_kernel_set([&](Backend& b) {
     for (const Input input : {Input::int8_units, Input::int16_units}) compare(b, input);
   });
+}
+
+// However it is rounded, alone and in a batch.
+TEST_F(CpuLinear, ARowWithWhatIsNoNumberGivesNone) {
+  constexpr uint32_t kBad = 2, kSome = 5;
+  for (const Input input : {Input::int8_row, Input::int8_units, Input::int16_units})
+    for (const bool normed : {false, true}) {
+      const Made m = make({256, 128, {48, 48}, input, normed}, rng);
+      const std::vector<float> whole = normal_floats(size_t{kSome} * 256, rng);
+      for (const float bad :
+           {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        std::vector<float> x = whole;
+        x[kBad * 256 + 77] = bad;
+        for_each_kernel_set([&](Backend& b) {
+          const Matrix w = upload(b, m);
+          for (const Out::Kind kind : {Out::Kind::store, Out::Kind::add, Out::Kind::gate}) {
+            const uint32_t n_out = kind == Out::Kind::gate ? 48 : 96;
+            const std::vector<float> wanted = run_linear(b, m, w, whole, 0, kSome, kind, Act::relu2).y;
+            const std::vector<float> all = run_linear(b, m, w, x, 0, kSome, kind, Act::relu2).y;
+            const std::vector<float> alone = run_linear(b, m, w, x, kBad, 1, kind, Act::relu2).y;
+            for (uint32_t i = 0; i < all.size(); ++i) {
+              if (i / n_out != kBad)
+                ASSERT_EQ(all[i], wanted[i]) << i;
+              else
+                ASSERT_FALSE(std::isfinite(all[i]) || std::isfinite(alone[i % n_out])) << i;
+            }
+          }
+        });
+      }
+    }
 }
 
 }  // namespace
