@@ -71,10 +71,9 @@ void group(const Picked& p, uint32_t n) {
   }
 }
 
-// x += the sum of weights * results of a token's experts, of n features from the first on. It is one function
-// for all, so that a compiler rounds alike in all places.
-[[gnu::noinline]] void add_weighted(const float* results, size_t stride, const float* weights, uint32_t used,
-                                    uint32_t n, float* x) {
+// x += the sum of weights * results of a token's experts, of n features from the first on.
+void add_weighted(const float* results, size_t stride, const float* weights, uint32_t used, uint32_t n,
+                  float* x) {
   for (uint32_t i = 0; i < n; ++i) {
     float sum = 0;
     for (uint32_t e = 0; e < used; ++e) sum += weights[e] * results[e * stride + i];
