@@ -77,15 +77,16 @@ std::optional<SampledToken> DeviceSession::sample_on_host(Sampler& sampler) {
   return sampler.sample_among(largest_, best.largest + std::log(double{best.sum_exp}), tokens_);
 }
 
-// Evaluates a token that the host has chosen. Requires: nothing is on its way on the device.
-void DeviceSession::evaluate_alone(const SampledToken& token) {
+// Evaluates a token that the host has chosen, and leaves the largest logits or all of them. Requires: nothing
+// is on its way on the device.
+void DeviceSession::evaluate_alone(const SampledToken& token, Leaves leaves) {
   const auto position = static_cast<uint32_t>(tokens_.size());
   snapshots_.will_write({position, position + 1, /*one_by_one=*/true});
-  backend_.run(token_program(), position, {&token.id, 1});
+  backend_.run(token_program(leaves), position, {&token.id, 1});
   trace(position, 1, 0);
   tokens_.push_back(token.id);
   last_ = {};
-  logits_read_ = copies_logits_;
+  logits_read_ = leaves == Leaves::logits;
 }
 
 // Decodes tokens that the sampler on the host chooses.
@@ -106,7 +107,7 @@ Finish DeviceSession::decode_on_host(Sampler& sampler, const DecodeOptions& opti
       go_on = !pass.stopped;
       continue;
     }
-    evaluate_alone(*token);
+    evaluate_alone(*token, leaves_for_host(sampler));
     ++produced;
     draft_length_.took_alone(seconds_since(begin));
   }
@@ -336,7 +337,7 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
       if (chosen)
         pass = evaluate_guess(*token, guess, sampler, options, produced, on_token);
       else
-        evaluate_alone(*token), ++produced;
+        evaluate_alone(*token, leaves_for_host(sampler)), ++produced;
       go_on = chosen && !pass.stopped;
       run.begin_anew();
       continue;

@@ -62,12 +62,19 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
   }
   greedy_ = record_decode(/*sample=*/false);
   stats_.token_dispatches = greedy_.first->dispatches();
-  if (copies_logits_)
+  if (copies_logits_) token_program(Leaves::logits);
+}
+
+// Of one token that the host chooses.
+Program& DeviceSession::token_program(Leaves leaves) {
+  if (leaves != Leaves::logits) return *greedy_.first;
+  if (!decode_logits_)
     decode_logits_ = backend_.record([&](Recorder& r) {
       use_place(0);
       record_blocks(r, engine_.weights, activations_, cache_, 1);
       record_rows(r, 0, 1, Leaves::logits);
     });
+  return *decode_logits_;
 }
 
 DeviceSession::DecodePrograms DeviceSession::record_decode(bool sample) {
@@ -262,7 +269,7 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, const Writing& writ
   bool done = false;
   try {
     if (n == 1 && last && !options.observe && piece_ends(n).size() == 1) {
-      backend_.run(leaves_all ? token_program() : *greedy_.first, position, batch);
+      backend_.run(token_program(leaves_all ? Leaves::logits : Leaves::largest), position, batch);
       done = true;
     } else {
       done = run_pieces(batch, position, blocks);
@@ -315,7 +322,8 @@ bool DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
 void DeviceSession::read_whole_head(std::span<std::byte> host) {
   const std::span<std::byte> result = outcomes_[0].result->mapped();
   const std::vector<std::byte> left(result.begin(), result.end());
-  backend_.run(token_program(), static_cast<uint32_t>(tokens_.size() - 1), {&tokens_.back(), 1});
+  backend_.run(token_program(Leaves::logits), static_cast<uint32_t>(tokens_.size() - 1),
+               {&tokens_.back(), 1});
   last_.x_row = 0;
   std::ranges::copy(left, result.begin());
   const std::span<std::byte> first = host_logits_->mapped().first(host.size());

@@ -102,6 +102,11 @@ class DeviceSession : public Session {
   // logits in host_logits_.
   enum class Leaves { largest, choice, logits };
   Leaves leaves_for_host() const { return copies_logits_ ? Leaves::logits : Leaves::largest; }
+  // The same where this sampler chooses on the host: one that looks at all logits would else have the CPU
+  // find the largest first, and then compute all.
+  Leaves leaves_for_host(const Sampler& sampler) const {
+    return sampler.wanted() == 0 ? Leaves::logits : leaves_for_host();
+  }
   void record_rows(Recorder& r, uint32_t first, uint32_t rows, Leaves leaves, size_t outcome = 0);
   Finish decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                         const std::function<bool(const SampledToken&)>& on_token);
@@ -133,7 +138,7 @@ class DeviceSession : public Session {
   bool sample_on_device(Sampler& sampler);
   std::optional<SampledToken> choice_of_device(Sampler& sampler, const ArgmaxResult& best) const;
   std::optional<SampledToken> sample_as_device(Sampler& sampler);
-  void evaluate_alone(const SampledToken& token);
+  void evaluate_alone(const SampledToken& token, Leaves leaves);
   bool device_can(const Sampler& sampler) const;
   void prepare_sampling();
   void begin_sampling(const SamplingRecipe& recipe, std::span<const int32_t> next_tokens);
@@ -181,9 +186,11 @@ class DeviceSession : public Session {
   SamplingBuffers sampling_;
   BufferPtr
       given_sampling_;  // one SamplingInput that the host writes, and programs of the first outcome copy
-  const bool copies_logits_;                // to the host with every token that it chooses: not on the CPU,
-  std::unique_ptr<Program> decode_logits_;  // which reads them where they are; then this is null
-  Program& token_program() { return copies_logits_ ? *decode_logits_ : *greedy_.first; }
+  // All logits go to the host with every token that it chooses: not on the CPU, which reads them where they
+  // are. There decode_logits_, of a token that leaves them all, is made when first needed.
+  const bool copies_logits_;
+  std::unique_ptr<Program> decode_logits_;
+  Program& token_program(Leaves leaves);
   std::vector<TokenLogit> largest_;  // reused
   const bool knows_all_logits_;      // which head_and_choose leaves
   bool can_draft_;

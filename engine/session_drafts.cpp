@@ -123,7 +123,7 @@ void DeviceSession::run_heads(uint32_t first, uint32_t rows, uint32_t position, 
 // gets what that needs.
 DeviceSession::Leaves DeviceSession::begin_pass(Sampler& sampler, std::span<const int32_t> batch) {
   if (sampler.is_argmax()) return Leaves::largest;
-  if (!device_can(sampler)) return leaves_for_host();
+  if (!device_can(sampler)) return leaves_for_host(sampler);
   begin_sampling(sampler.recipe(), batch);
   for (size_t i = 0; i < batch.size(); ++i)
     give_random(sampler, i, static_cast<uint32_t>(tokens_.size() + i + 1));
@@ -170,7 +170,7 @@ DeviceSession::Pass DeviceSession::evaluate_guess(const SampledToken& token, con
   const bool is_first = passes_tried_.insert({n, leaves}).second;
   if (!run_pass(std::span(batch).first(n), position,
                 leaves)) {  // a cancel; the token alone is in the timeline
-    evaluate_alone(token);
+    evaluate_alone(token, leaves_for_host(sampler));
     ++produced;
     return {.stopped = true, .next = {}};
   }

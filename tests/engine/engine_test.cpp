@@ -349,6 +349,7 @@ TEST_P(EngineTest, AShortlistedHeadSamplesWhatTheSamplerChooses) {
                                    .seed = seed},
                                   1e-3F);
     expect_choices_of_the_sampler(*engine, {.temperature = 1.0F, .top_k = 200, .seed = seed});  // too many
+    expect_choices_of_the_sampler(*engine, {.temperature = 1.0F, .top_k = 0, .seed = seed});    // all
   }
 }
 
