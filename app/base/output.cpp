@@ -39,9 +39,11 @@ bool Output::takes_more(int wait_milliseconds) const {
 void Output::write(std::string_view bytes) {
   if (fd_ < 0) return;
   while (!closed_ && !bytes.empty()) {
-    // A reader that has stopped does not keep a program from ending.
+    // A reader that has stopped does not keep a program from ending. The signal cuts the wait short in which
+    // it comes, so a whole one follows it.
+    const bool ends = has_reader_ && is_to_end();
     if (has_reader_ && !takes_more(kLookAgain)) {
-      closed_ = is_to_end();
+      closed_ = ends;
       continue;
     }
     // Where a pipe takes more, it takes so much without waiting.

@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <string>
+#include <thread>
 
 #include "app/base/output.h"
 #include "engine/error.h"
@@ -89,6 +92,30 @@ TEST(Output, AReaderWhoHasStoppedKeepsNoProgramFromEnding) {
   EXPECT_FALSE(out.takes_more());
   close(ends[0]);
   close(ends[1]);
+}
+
+TEST(Output, AReaderWhoTakesMoreGetsAllOfItAlthoughTheProgramIsToEnd) {
+  EventLoop loop;
+  loop.on_signal(SIGTERM, [] {});
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string text(1 << 20, 'x');
+  size_t taken = 0;
+  std::thread reader([&, writer = pthread_self()] {
+    const int room = fcntl(ends[0], F_GETPIPE_SZ);
+    for (int there = 0; there < room; std::this_thread::yield()) ioctl(ends[0], FIONREAD, &there);
+    pthread_kill(writer, SIGTERM);  // which waits for us
+    while (!is_to_end()) std::this_thread::yield();
+    char bytes[4096];
+    while (const ssize_t n = read(ends[0], bytes, sizeof bytes)) taken += static_cast<size_t>(n);
+  });
+  Output out(ends[1]);
+  out.write(text);
+  EXPECT_FALSE(out.closed());
+  close(ends[1]);
+  reader.join();
+  EXPECT_EQ(taken, text.size());
+  close(ends[0]);
 }
 
 TEST(Output, WhatIsSaidBesideTheResultIsDroppedWhereItCannotBeWritten) {
