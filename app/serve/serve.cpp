@@ -51,6 +51,8 @@ std::string name_of_model(const ModelText& text) {
 
 ServedModel served(const Scheduler::Model& model, ChatSettings settings) {
   adopt(usable_wishes(model.text->wishes), settings);
+  const ChatSettings defaults = settings;
+  wear(defaults.persona, settings, defaults, SettingSource::command_line);
   return {model.text, name_of_model(*model.text), model.n_ctx, std::move(settings),
           now_milliseconds() / 1000};
 }

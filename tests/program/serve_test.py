@@ -122,6 +122,17 @@ class Serve(ProgramCase):
         self.assertIn("POST /v1/chat/completions 200, ", log)
         self.assertNotRegex(log, "star|127|huge")
 
+    def test_a_persona_has_its_settings_unless_the_command_line_says_otherwise(self):
+        folder = os.path.join(environment()["XDG_CONFIG_HOME"], "bitnet-chat/personas")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "terse.txt"), "w") as file:
+            file.write("max_tokens = 3\ntop_k = 1\n---\nBe terse.\n")
+        for more, most in ((), 3), (("--max-tokens", "2"), 2):
+            server = self.server("--persona", "terse", *more)
+            answer = json.loads(server.ask("/v1/chat/completions", {"messages": STAR, "logprobs": True, "top_logprobs": 1})[2])
+            tokens = answer["choices"][0]["logprobs"]["content"]
+            self.assertEqual((len(tokens), [t["token"] for t in tokens]), (most, [t["top_logprobs"][0]["token"] for t in tokens]))
+
     def test_a_stream_byte_for_byte(self):
         server = self.server()
         whole = server.chat()
