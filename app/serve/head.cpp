@@ -76,6 +76,17 @@ class Fields {
     }
     return value;
   }
+  // Whether a field that is a list, which may stand in several lines, has this word of lower case.
+  bool lists(std::string_view name, std::string_view word) const {
+    for (const Field& field : fields_) {
+      for (std::string_view rest = field.value; field.name == name && !rest.empty();) {
+        const size_t end = std::min(rest.find(','), rest.size());
+        if (lower(trimmed(rest.substr(0, end))) == word) return true;
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+      }
+    }
+    return false;
+  }
 
  private:
   std::vector<Field> fields_;
@@ -225,6 +236,7 @@ Head check_head(std::string_view head, const HeadRules& rules) {
   }
   Head found;
   found.http_1_0 = version == "HTTP/1.0";
+  found.is_last = fields.lists("connection", "close");
   found.route = find_route(method, target, rules);
   if (fields.find("range")) throw ApiError(400, "a range has no use here");
   if (fields.find("transfer-encoding"))

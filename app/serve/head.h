@@ -30,6 +30,7 @@ struct Head {
   Route route = Route::models;
   size_t body = 0;        // bytes
   bool http_1_0 = false;  // so the client knows no chunks, and may not know that a connection can stay
+  bool is_last = false;   // the client asks for the end of the connection behind the answer
 };
 
 // Reads a head up to and with its empty line. Throws ApiError: 400 for what is no HTTP/1.0 or 1.1 or could

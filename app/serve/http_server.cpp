@@ -188,7 +188,7 @@ void HttpServer::serve(Connection& connection) {
     if (!head) return;
     current = {&connection, *head};
     bool closed = false;
-    const bool last = n == kMostRequests || stopped_ || head->http_1_0;
+    const bool last = n == kMostRequests || stopped_ || head->http_1_0 || head->is_last;
     if (!process_request(connection, last, closed, prepare) || connection.broken()) return;
     if (connection.has_unread()) return connection.leave();
     if (closed || last) return;

@@ -265,6 +265,7 @@ class Serve(ProgramCase):
         head, body = server.raw(b"HEAD /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n").split(b"\r\n\r\n")
         self.assertEqual((status_of(head), b"Content-Length" in head, b"\r\nAllow: GET\r\n" in head, body), (405, False, True, b""))
         self.assertEqual(status_of(server.raw(b"\r\n\r\n" + line + b"Connection: close\r\n\r\n")), 200)
+        self.assertIn(b"\r\nConnection: close\r\n", server.raw(line + b"Connection: TE, Close\r\n\r\n"))
         # A body that is too large is refused before it comes, and the client can read why while it still sends.
         with server.socket(b"POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 200000000\r\n\r\n") as sending:
             with contextlib.suppress(OSError):

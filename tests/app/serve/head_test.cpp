@@ -89,6 +89,18 @@ TEST(Head, OldClientsAreKnown) {
   EXPECT_FALSE(check_head(get("Host: localhost\r\n"), {}).http_1_0);
 }
 
+TEST(Head, TheLastRequestOfAConnectionIsKnown) {
+  const auto is_last = [](const std::string& more) {
+    return check_head(get("Host: localhost\r\n" + more), {}).is_last;
+  };
+  for (const char* more : {"Connection: close\r\n", "connection: Close\r\n", "Connection: TE,close\r\n",
+                           "Connection: , CLOSE , TE\r\n", "Connection: TE\r\nConnection: close\r\n"})
+    EXPECT_TRUE(is_last(more)) << more;
+  for (const char* more : {"", "Connection:\r\n", "Connection: keep-alive\r\n", "Connection: closed\r\n",
+                           "Connection: clos e\r\n", "Proxy-Connection: close\r\n"})
+    EXPECT_FALSE(is_last(more)) << more;
+}
+
 TEST(Head, WhatCouldBeReadInTwoWays) {
   const std::string host = "Host: localhost\r\n";
   for (const char* more :
