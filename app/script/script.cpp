@@ -133,6 +133,7 @@ std::vector<ScriptStep> parse_script(std::string_view text, const std::string& n
   const auto refuse = [&](int line, const std::string& why) {
     throw Error(ErrorKind::usage, fmt::format("{}:{}: {}", printable(name), line, why));
   };
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   while (!text.empty()) {
     const size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);

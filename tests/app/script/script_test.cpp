@@ -56,6 +56,13 @@ TEST(ParseScript, ReadsLinesBlocksCommentsAndVerbs) {
   EXPECT_EQ(steps[9].text, "a b.txt");
 }
 
+TEST(ParseScript, AByteOrderMarkIsNotTyped) {
+  const auto steps = parse_script("\xEF\xBB\xBF@wait idle\r\nHello\r\n", "s");
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[0].verb, Verb::wait_idle);
+  EXPECT_EQ(steps[1].text, "Hello");
+}
+
 TEST(ParseScript, NamesTheLineOfAMistake) {
   EXPECT_THAT(refusal("ok\n@frob\n"), testing::AllOf(HasSubstr("s:2"), HasSubstr("@frob")));
   EXPECT_THAT(refusal("\"\"\"\nopen\n"), HasSubstr("s:1"));
