@@ -412,7 +412,8 @@ std::string fish_completion() {
   for (const ToolRow& tool : tool_table()) {
     const std::string here = fmt::format(" -n '__fish_seen_subcommand_from {}'", tool.name);
     if (const std::string argument = fish_argument(tool); !argument.empty()) {
-      text += fmt::format("complete -c bitnet-chat{} -a {}\n", here, shell_quoted(argument));
+      text += fmt::format("complete -c bitnet-chat{} {}\n", here,
+                          argument == "%file" ? "-F" : "-a " + shell_quoted(argument));
     }
     for (const OptionRow& row : tool.options) text += fish_option(row, here);
   }

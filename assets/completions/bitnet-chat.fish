@@ -109,7 +109,7 @@ complete -c bitnet-chat -n '__fish_seen_subcommand_from replay' -l model -x -a '
 complete -c bitnet-chat -n '__fish_seen_subcommand_from export' -a '(__bitnet_chat_conversations)'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from export' -l format -x -a 'md json openai' -d 'form of what is written: md, json or openai (md)'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from export' -s o -l out -r -F -d 'file to write; otherwise standard output'
-complete -c bitnet-chat -n '__fish_seen_subcommand_from import' -a '%file'
+complete -c bitnet-chat -n '__fish_seen_subcommand_from import' -F
 complete -c bitnet-chat -n '__fish_seen_subcommand_from delete' -a '(__bitnet_chat_conversations)'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from delete' -l now -d 'delete it for good: no word of it stays in the database'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from undelete' -a '(__bitnet_chat_conversations --deleted)'

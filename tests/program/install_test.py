@@ -121,6 +121,8 @@ class Install(unittest.TestCase):
             self.assertEqual(run(PROGRAM, *command, env=self.env).returncode, 0)
         self.assertEqual(complete("bitnet-chat undelete "), ["1"])
         self.assertEqual(complete("bitnet-chat show "), ["2"])
+        open(os.path.join(FOLDER, "chats.json"), "w").close()
+        self.assertEqual(complete("bitnet-chat import "), ["chats.json"])
 
     def store_hostile_title(self):
         """One conversation, whose title would run a command or be taken for rows of others."""
