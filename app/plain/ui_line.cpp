@@ -168,9 +168,10 @@ void LineFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
 void LineFrontEnd::return_input(std::string_view text) { typed_ = text; }
 
 void LineFrontEnd::command_output(std::string_view, std::string_view text) {
-  end_row(output_);
-  put(output_, text);
-  end_row(output_);
+  Output& to = options_.question ? errors_ : output_;
+  end_row(to);
+  put(to, text);
+  end_row(to);
 }
 
 void LineFrontEnd::notice(std::string_view text) {

@@ -112,6 +112,13 @@ class Asking(unittest.TestCase):
         for words in hostile_file.ODD:
             self.assertIn(words, err)
 
+    def test_what_is_said_of_a_new_system_prompt_is_no_part_of_the_answer(self):
+        self.assertEqual(run(*ASK, "--keep", "-p", "Hello!")[0], 0)
+        for option, value in (("--system", "Be quick."), ("--persona", "coder")):
+            code, out, err = run(*ASK, "-c", option, value, "-p", "And you?")
+            self.assertEqual((code, out.count("\n")), (0, 1), out)
+            self.assertIn(value, err)
+
     def test_an_empty_pipe_says_so(self):
         code, out, err = run(*ASK, input=b"")
         self.assertEqual((code, out), (0, ""))
