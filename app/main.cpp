@@ -122,8 +122,9 @@ bool open_wanted_conversation(const Options& options, Store& store, Chat& chat) 
   } else {
     return false;
   }
-  if (!options.persona.empty()) chat.submit("/persona " + options.persona);
-  if (!options.system.empty()) chat.submit("/system " + options.system);
+  // What the config file has is for new conversations; this one has its own.
+  if (options.asks_persona) chat.submit("/persona " + options.persona);
+  if (options.asks_system && !options.system.empty()) chat.submit("/system " + options.system);
   return true;
 }
 

@@ -400,6 +400,8 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
     read_config_below(line, usual_config, options);
   const size_t config_folders = options.model_folders.size();
   read_given(line.given, options);
+  options.asks_system = was_given(line.given, "--system");
+  options.asks_persona = was_given(line.given, "--persona");
   check_model_folders(std::span(options.model_folders).subspan(config_folders));
   if (tool != nullptr) read_tool(*tool, options);
   check_together(options);

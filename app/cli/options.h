@@ -63,6 +63,7 @@ struct Options : ModelOptions {
   std::optional<int64_t> conversation;                        // --resume, and the ID of replay, show, export
   std::string system;                                         // text or @FILE
   std::string persona;                                        // empty: none
+  bool asks_system = false, asks_persona = false;  // the command line does, and not only the config file
   std::vector<std::pair<std::string, std::string>> settings;  // as `/set NAME VALUE`, in order
   size_t config_settings = 0;  // so many of the first `settings` come from the config file
   uint32_t config_ctx = 0;     // `ctx` as the config file has it

@@ -33,6 +33,20 @@ class Keeping(ProgramCase):
         self.assertEqual([m["role"] for m in exported["messages"]], ["user", "assistant"] * 2)
         self.assertEqual(run("replay", "1", "--instant")[0], 0)
 
+    def test_a_conversation_goes_on_with_its_system_prompt_unless_the_command_line_has_another(self):
+        self.assertEqual(run(TALKING, "--keep", "-n", "2", "--system", "Be kind.", "-p", "Hello!")[0], 0)
+
+        def system_after(*arguments):
+            code, _, err = run(TALKING, "-n", "2", "-c", *arguments, "-p", "And you?")
+            self.assertEqual(code, 0, err)
+            return json.loads(run("show", "1", "--json")[1])["system"]
+        os.makedirs(FOLDER + "/config/bitnet-chat")
+        with open(FOLDER + "/config/bitnet-chat/config", "w") as file:
+            file.write("system = Be brief.\npersona = coder\n")
+        self.assertEqual(system_after(), "Be kind.")  # what the config file has is for new ones
+        self.assertEqual(system_after("--system", "Be quick."), "Be quick.")
+        self.assertIn("programmer", system_after("--persona", "coder"))
+
     def test_what_was_only_asked_is_named_where_nothing_goes_on(self):
         self.assertIn("-c: nothing is stored yet", run(TALKING, "-c", "-p", "And you?")[2])
         run(TALKING, "-p", "Hello!")
