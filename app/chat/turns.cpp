@@ -29,7 +29,8 @@ void add_user_turn(ChatParts& chat, std::string_view turn, Unanswered unanswered
     throw;
   }
   chat.quit_warning.clear();
-  if (!can_begin_turn(chat) || !chat.queue.empty()) return chat.queue.add(typed_form(turn), true);
+  const bool comes_later = !chat.queue.empty() && !chat.from_queue;
+  if (!can_begin_turn(chat) || comes_later) return chat.queue.add(typed_form(turn), true);
   begin_turn(chat, turn, chat.read_files.take(), unanswered);
 }
 

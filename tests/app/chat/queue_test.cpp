@@ -325,6 +325,15 @@ TEST_F(QueueTest, WhatWaitsBehindACommandThatFailsIsGivenBack) {
   EXPECT_THAT(shown_texts(), ElementsAre("go", "abc"));
 }
 
+TEST_F(QueueTest, ATurnThatIsRewrittenIsSentBeforeWhatWaitsBehindIt) {
+  begin();
+  script.answer("two");
+  script.answer("three");
+  for (const char* line : {"/goto", "/edit went", "second"}) chat->submit(line);
+  go_on();
+  EXPECT_THAT(shown_texts(), ElementsAre("went", "two", "second", "three"));
+}
+
 TEST_F(QueueTest, AnAnswerStaysWhereItsConversationCannotBePutAway) {
   store = Store::open(folder / "chats.db");
   begin();
