@@ -40,8 +40,8 @@ std::vector<Choice> conversations_with(Store& database, std::string_view filter)
                      fmt::format("{}  {:>13}", local_time(row.updated),
                                  counted(static_cast<size_t>(row.messages), "message"))});
   };
-  for (const StoredConversation& row : database.conversations(kMostMatched)) {
-    if (row.once && words.empty()) continue;  // what -p asked is there for who looks for it
+  const bool asked_once = !words.empty();  // what -p asked is there for who looks for it
+  for (const StoredConversation& row : database.conversations(kMostMatched, /*archived=*/false, asked_once)) {
     if (has_all_words(fold_case(row.title), words)) add(row);
   }
   if (filter.size() < kWordsWorthSearching || filter.size() > kMostWorthSearching) return found;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "app/base/clock.h"
@@ -104,12 +105,17 @@ std::string purge_text(Store& store, int64_t id) {
 
 std::string list_text(Store& store, int64_t current, bool archived, bool asked_once) {
   std::string text;
-  for (const StoredConversation& row : store.conversations(kMostListed, archived)) {
-    if (row.once && !asked_once) continue;
+  std::vector<StoredConversation> rows = store.conversations(kMostListed + 1, archived, asked_once);
+  const bool has_more = std::ssize(rows) > kMostListed;
+  if (has_more) rows.pop_back();
+  for (const StoredConversation& row : rows) {
     text += fmt::format("{}{:>5}  {}  {:>4}  {}{}{}\n", row.id == current ? '*' : ' ', row.id,
                         local_time(row.updated), row.messages, row.archived ? "(archived) " : "",
                         row.once ? "(-p) " : "", one_line(row.title));
   }
+  if (has_more)
+    text += fmt::format("There are more than these {}; {} has them all.\n", kMostListed,
+                        store.command(archived ? "list --all --json" : "list --json"));
   return text;
 }
 

@@ -203,9 +203,11 @@ std::optional<int64_t> Store::latest_conversation() {
   return query.integer(0);
 }
 
-std::vector<StoredConversation> Store::conversations(int64_t at_most, bool archived) {
-  Statement query(db(), fmt::format("{}WHERE c.deleted IS NULL{} ORDER BY c.updated DESC, c.id DESC LIMIT ?",
-                                    kConversationQuery, archived ? "" : " AND NOT c.archived"));
+std::vector<StoredConversation> Store::conversations(int64_t at_most, bool archived, bool asked_once) {
+  Statement query(db(),
+                  fmt::format("{}WHERE c.deleted IS NULL{}{} ORDER BY c.updated DESC, c.id DESC LIMIT ?",
+                              kConversationQuery, archived ? "" : " AND NOT c.archived",
+                              asked_once ? "" : " AND NOT c.once"));
   query << at_most;
   std::vector<StoredConversation> all;
   while (query.step()) all.push_back(read_conversation(query));

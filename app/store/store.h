@@ -98,8 +98,10 @@ class Store {
   // that is not an older message of it, a leaf elsewhere. Whoever walks a tree that this program may not have
   // written asks first.
   void check_tree(const StoredConversation& conversation);
-  // The latest first. Archived ones are left out unless `archived` is true.
-  std::vector<StoredConversation> conversations(int64_t at_most, bool archived = false);
+  // The latest first. Archived ones are left out unless `archived` is true, and `once` ones if `asked_once`
+  // is false.
+  std::vector<StoredConversation> conversations(int64_t at_most, bool archived = false,
+                                                bool asked_once = true);
   void set_title(int64_t conversation, std::string_view title);
   void set_system(int64_t conversation, std::string_view system);
   void set_leaf(int64_t conversation, std::optional<int64_t> leaf);

@@ -12,6 +12,7 @@ namespace bitnet {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // No file of the process may grow, which is to SQLite what a full disk is.
 TEST_F(ChatTest, ADiskThatFillsUpCostsTheKeepingAndNotTheChat) {
@@ -309,6 +310,35 @@ TEST_F(ChatFolderTest, ADamagedConversationIsRefusedByItsIdAndTheOthersGoOn) {
   EXPECT_EQ(front.shown.back().text, "ok");
   say("/delete 1");
   EXPECT_THAT(front.last_output, HasSubstr("Conversation 1 is deleted"));
+}
+
+TEST_F(ChatTest, WhatAListLeavesOutIsTold) {
+  store = Store::in_memory();
+  store->set_title(store->add_conversation(""), "a real one");
+  store->set_archived(store->add_conversation(""), true);
+  for (int i = 0; i < 1000; ++i) store->add_conversation("", /*once=*/true);
+  start_loaded();
+  say("/list");
+  EXPECT_THAT(front.last_output, HasSubstr("There are more than these 1000; "));
+  EXPECT_THAT(front.last_output, HasSubstr("'bitnet-chat list --json' has them all."));
+  say("/list all");
+  EXPECT_THAT(front.last_output, HasSubstr("'bitnet-chat list --all --json' has them all."));
+  store->remove_conversation(3);
+  say("/list");
+  EXPECT_THAT(front.last_output, Not(HasSubstr("There are more")));
+}
+
+TEST_F(ChatTest, QuestionsOfTheCommandLineHideNoConversationFromWhoPicksOne) {
+  store = Store::in_memory();
+  store->set_title(store->add_conversation(""), "a real one");
+  for (int i = 0; i < 1001; ++i) store->add_conversation("", /*once=*/true);
+  start_loaded();
+  say("/open");
+  ASSERT_EQ(front.choices.find("").size(), 1U);
+  EXPECT_EQ(front.choices.find("")[0].text, "a real one");
+  front.has_hands = false;
+  say("/open");
+  EXPECT_THAT(front.last_output, HasSubstr("a real one"));
 }
 
 TEST_F(ChatTest, ATitleIsCutBetweenCharacters) {
