@@ -328,11 +328,12 @@ void LiveChat::handle(const Loaded& event) {
         fmt::format("ctx is {}; the context holds {}, what this model was trained for.", settings_.now.ctx,
                     counted(most, "token")));
   }
-  // What was set while it loaded; otherwise it was opened with the context that is wanted.
-  if (settings_.now.ctx != settings_.defaults.ctx) fit_context(parts_);
   parts_.looked = {};
   if (models_.loaded(event))
     reporter_.front_end().notice(fmt::format("{} answers from here on.", models_.name_of(event.text->path)));
+  // What was set while it loaded, or before it was opened again as it was at first.
+  const uint32_t ctx = settings_.now.ctx;
+  if (ctx != settings_.defaults.ctx || ctx != models_.opened_with()) fit_context(parts_);
   if (std::exchange(parts_.offers_model, false)) offer_model_of_conversation(parts_);
   if (!tasks_.runs()) answer_.begin_waiting();
 }

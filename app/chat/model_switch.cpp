@@ -59,7 +59,7 @@ void ModelSwitch::begin(const std::string& path) {
     options.expert_trace.clear();
   }
   options.model = path;
-  options.ctx = settings_.now.ctx;
+  options.ctx = switching_with_ = settings_.now.ctx;
   switching_to_ = path;
   model_.set_loading();
   reporter_.status().model = name_of(path);
@@ -71,7 +71,9 @@ void ModelSwitch::begin(const std::string& path) {
 bool ModelSwitch::loaded(const Loaded& event) {
   if (first_path_.empty()) first_path_ = event.text->path;
   running_ = event.text->path;
-  return !std::exchange(switching_to_, "").empty();
+  if (std::exchange(switching_to_, "").empty()) return false;
+  opened_with_ = switching_with_;
+  return true;
 }
 
 std::string ModelSwitch::not_opened() {

@@ -6,6 +6,7 @@
 // Thread rule: it lives on the loop's thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,8 @@ class ModelSwitch {
   bool loaded(const Loaded& event);
   // Why it could not be, for people; empty: it was no switch that failed.
   std::string not_opened();
+  // The ChatSettings::ctx with which the worker opens its model, also where that is opened again.
+  uint32_t opened_with() const { return opened_with_.value_or(settings_.defaults.ctx); }
 
  private:
   OpenModel open(const ModelOptions& options) const;
@@ -66,6 +69,8 @@ class ModelSwitch {
   std::string running_;                // of the model that answered last
   std::optional<std::string> wanted_;  // a path
   std::string switching_to_;           // a path; empty: nothing is on its way
+  uint32_t switching_with_ = 0;        // ctx of that model
+  std::optional<uint32_t> opened_with_;  // empty: the model that the program began with was never left
   std::unique_ptr<BackgroundPull> pull_;
 };
 

@@ -125,6 +125,16 @@ TEST_F(ModelsTest, AContextThatOneModelCannotHoldIsThereAgainWithTheOther) {
   EXPECT_EQ(front.last_status.context_limit, 1000U);
 }
 
+TEST_F(ModelsTest, AContextThatIsTheUsualOneAgainIsSoWhereTheModelIsOpenedAgain) {
+  say("/set ctx 100");
+  say("/model second");
+  say("/set ctx 0");
+  const uint32_t usual = front.last_status.context_limit;
+  EXPECT_GT(usual, 512U);
+  say("/reopen");
+  EXPECT_EQ(front.last_status.context_limit, usual);
+}
+
 TEST_F(ModelsTest, WhatIsSentToAModelThatCannotBeOpenedIsGivenBack) {
   script.answer("one");
   say("a");
