@@ -304,15 +304,12 @@ void Conversation::push_message(StoredMessage message) {
 // In what keep() runs, ids are asked for anew: they are others once the database has failed.
 void Conversation::add_user_message(const std::string& text, const std::string& title) {
   if (number() == 0) {
+    created_ = now_milliseconds();
     keep([&] {
-      storage_.set_number(store().add_conversation(settings_.now.system, settings_.now.once));
+      storage_.set_number(store().add_conversation(settings_.now.system, settings_.now.once, {}, created_));
       title_ = title;
       first_title_ = title;
       store().set_title(number(), title_);
-    });
-    created_ = now_milliseconds();
-    keep([&] {
-      if (const auto row = store().conversation(number())) created_ = row->created;
     });
     settings_.now.utc_offset = utc_offset(created_);
   }

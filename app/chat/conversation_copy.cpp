@@ -6,7 +6,7 @@ namespace bitnet {
 
 void Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {
   undone_.clear();
-  memory.add_conversation(settings_.now.system, settings_.now.once, number);
+  memory.add_conversation(settings_.now.system, settings_.now.once, number, created_);
   memory.set_title(number, title_);
   if (unsaved != nullptr) {
     unsaved->conversations[number] = number;

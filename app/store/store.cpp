@@ -173,11 +173,12 @@ std::string Store::command(std::string_view words) const {
                      wanted_.empty() ? "" : shell_word(wanted_));
 }
 
-int64_t Store::add_conversation(std::string_view system, bool once, std::optional<int64_t> id) {
+int64_t Store::add_conversation(std::string_view system, bool once, std::optional<int64_t> id,
+                                std::optional<int64_t> created) {
   const int64_t now = now_milliseconds();
   Statement insert(db(),
                    "INSERT INTO conversation(id, system, created, updated, once) VALUES (?, ?, ?, ?, ?)");
-  insert << id << system << now << now << int64_t{once};
+  insert << id << system << created.value_or(now) << now << int64_t{once};
   insert.run();
   return db().last_id();
 }

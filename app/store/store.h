@@ -89,8 +89,10 @@ class Store {
   // a shell.
   std::string command(std::string_view words) const;
 
-  // Under a new id, or under the one that is given, which must be free. Returns it.
-  int64_t add_conversation(std::string_view system, bool once = false, std::optional<int64_t> id = {});
+  // Begun now or at `created`, under a new id, or under the one that is given, which must be free. Returns
+  // it.
+  int64_t add_conversation(std::string_view system, bool once = false, std::optional<int64_t> id = {},
+                           std::optional<int64_t> created = {});
   std::optional<StoredConversation> conversation(int64_t id);
   bool has_conversation(int64_t id);             // false if it is in the trash
   std::optional<int64_t> latest_conversation();  // neither archived nor `once`

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "app/store/exchange.h"
+#include "app/store/sqlite_db.h"
 #include "store_fault.h"
 
 namespace bitnet {
@@ -64,6 +65,33 @@ TEST_F(StoreFault, AfterAFullDiskSavingResumesWithTheFirstWriteThatWorks) {
     EXPECT_EQ(turns[0].finish, "stop");
     EXPECT_EQ(stored->tokens(turns[0].id).size(), stored->message(m.id)->text.size());
   }
+}
+
+// Templates may write the day on which a conversation began into its prompts.
+TEST_F(StoreFault, AConversationBeganWhenItDidWhereverItIsKept) {
+  store = Store::open(file());
+  start(512, std::string("{{ strftime_now('%Y') }}") + fake::kTemplate);
+  until_idle();
+  say("one");
+  {
+    Database db(file());
+    db.execute("UPDATE conversation SET created = 978350400000");  // the first day of 2001
+  }
+  say("/open 1");
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("two");
+  EXPECT_FALSE(front.last_status.saved);
+  EXPECT_THAT(last_prompt(), HasSubstr("2001"));
+  say("/new");
+  say("/open 1");
+  say("three");
+  EXPECT_THAT(last_prompt(), HasSubstr("2001"));
+  faulty_vfs::heal();
+  Store::open(file())->set_deleted(1, true);  // so that it is stored anew
+  say("four");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(store->conversation(chat->conversation())->created, 978350400000);
+  EXPECT_NE(chat->conversation(), 1);
 }
 
 // The disk fills up in the middle of an answer, and is empty again before its end.
