@@ -60,13 +60,7 @@ void Answer::leave_unanswered() {
 // The tokens of the last answer, which goes on after this prompt.
 std::vector<int32_t> Answer::said_so_far(const std::vector<int32_t>& prompt) const {
   const BranchMessage& last = conversation_.branch().back();
-  const Tokenizer& tokenizer = model_->text->tokenizer;
-  if (has_own_tokens(tokenizer, {Role::assistant, last.stored.text, last.tokens})) return last.tokens;
-  std::string_view text = last.stored.text;
-  if (const std::string opened = opened_thought(tokenizer, prompt); text.starts_with(opened))
-    text.remove_prefix(opened.size());
-  const Segment segment{std::string(text), false};
-  return tokenizer.encode(std::span(&segment, 1), prompt.empty() ? -1 : prompt.back());
+  return tokens_behind(model_->text->tokenizer, prompt, {Role::assistant, last.stored.text, last.tokens});
 }
 
 std::vector<int32_t> Answer::prompt(bool continues) const {

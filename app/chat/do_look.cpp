@@ -59,9 +59,8 @@ void with_look(ChatParts& chat, std::function<void()> then) {
   const BranchMessage& answer = branch.back();
   LookedAnswer wanted;
   wanted.prompt = chat.conversation.prompt_of(branch.size() - 1);
-  const Tokenizer& tokenizer = chat.model->text->tokenizer;
-  const bool own = has_own_tokens(tokenizer, {Role::assistant, answer.stored.text, answer.tokens});
-  wanted.tokens = own ? answer.tokens : tokenizer.encode(answer.stored.text, false);
+  wanted.tokens = tokens_behind(chat.model->text->tokenizer, wanted.prompt,
+                                {Role::assistant, answer.stored.text, answer.tokens});
   if (wanted.tokens.empty() || wanted.prompt.empty()) refuse("the answer has no tokens");
   if (chat.looked.prompt == wanted.prompt && chat.looked.tokens == wanted.tokens &&
       chat.looked.looked.size() == wanted.tokens.size()) {

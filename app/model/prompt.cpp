@@ -240,6 +240,16 @@ std::string opened_thought(const Tokenizer& tokenizer, std::span<const int32_t> 
   return opening == std::string::npos ? std::string() : end.substr(opening);
 }
 
+std::vector<int32_t> tokens_behind(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
+                                   const PromptMessage& answer) {
+  if (has_own_tokens(tokenizer, answer)) return answer.tokens;
+  std::string_view text = answer.text;
+  if (const std::string opened = opened_thought(tokenizer, prompt); text.starts_with(opened))
+    text.remove_prefix(opened.size());
+  const Segment segment{std::string(text), false};
+  return tokenizer.encode(std::span(&segment, 1), prompt.empty() ? -1 : prompt.back());
+}
+
 std::string hash_text(std::string_view text) { return text_of_hash(XXH3_128bits(text.data(), text.size())); }
 
 std::string hash_tokens(const std::vector<int32_t>& tokens) {

@@ -47,6 +47,11 @@ bool has_own_tokens(const Tokenizer& tokenizer, const PromptMessage& answer);
 // Empty where it has not. The answer's text begins with it, so that this is stored as any other thought.
 std::string opened_thought(const Tokenizer& tokenizer, std::span<const int32_t> prompt);
 
+// The tokens of an answer behind this prompt: its own, or its text encoded anew, without the thought that the
+// template has opened for it.
+std::vector<int32_t> tokens_behind(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
+                                   const PromptMessage& answer);
+
 // 32 hex digits of XXH3-128.
 std::string hash_text(std::string_view text);
 std::string hash_tokens(const std::vector<int32_t>& tokens);  // as int32, little-endian

@@ -26,6 +26,16 @@ class ThinkingTest : public ChatTest {
     start(512, chat_template);
     while (chat->loading()) loop.run_once();
   }
+  int64_t store_one(const std::vector<std::pair<Role, std::string>>& messages) {
+    store = Store::in_memory();
+    const int64_t number = store->add_conversation("");
+    std::optional<int64_t> leaf;
+    for (const auto& [role, text] : messages) {
+      leaf = role == Role::user ? store->add_message(number, leaf, role, text)
+                                : store->add_answer(number, leaf, text, "stop", {}, "{}");
+    }
+    return number;
+  }
   StoredMessage stored() { return store->branch(store->conversation(1)->leaf).back(); }
 };
 
@@ -109,6 +119,22 @@ TEST_F(ThinkingTest, TheTemplateMayBeginTheThought) {
   EXPECT_EQ(spelled.thought, "hm");
   EXPECT_EQ(spelled.shown[1].text, "Four.");
   EXPECT_EQ(spelled.tokens, 15U);
+}
+
+// As an import or another model's answer has it.
+TEST_F(ThinkingTest, WhatElseWasLikelyIsFoundBehindAThoughtThatTheTemplateBegan) {
+  const int64_t number = store_one({{Role::user, "2 + 2?"}, {Role::assistant, "<think>\nhm</think>Four."}});
+  script.answer("!");
+  start_with(kOpens);
+  chat->open_conversation(number);
+  say("/tokens");
+  EXPECT_THAT(front.last_output, HasSubstr("15 tokens, "));
+  EXPECT_EQ(last_prompt(), "<bos><usr>2 + 2?<eot><think>\nhm</think>Four.");
+  say("/alt 2 1");
+  EXPECT_THAT(last_prompt(), testing::StartsWith("<bos><usr>2 + 2?<eot><think>\nh"));
+  EXPECT_EQ(last_prompt().size(), std::string("<bos><usr>2 + 2?<eot><think>\nhm").size());
+  EXPECT_THAT(stored().text, testing::StartsWith("<think>\nh"));
+  EXPECT_EQ(stored().text.find("<think>", 1), std::string::npos);
 }
 
 TEST_F(ThinkingTest, AThoughtThatWasStoppedGoesOn) {
