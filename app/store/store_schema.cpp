@@ -1,8 +1,12 @@
 #include "store_schema.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -206,15 +210,18 @@ void back_up(const Database& db, int64_t version) {
   std::error_code ignored;
   std::filesystem::remove(unfinished, ignored);
   std::filesystem::remove(unfinished + "-journal", ignored);
+  // VACUUM would let others read it until it is whole.
+  const int fd = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0)
+    refuse(db, fmt::format("its backup {} cannot be made: {}", printable(unfinished), std::strerror(errno)));
+  close(fd);
   Database reader(db.path());
   reader.defend();
   Statement vacuum(reader, "VACUUM INTO ?");
   vacuum << std::string_view(unfinished.starts_with('/') ? unfinished : "./" + unfinished);  // no URI
   vacuum.run();
   std::error_code failed;
-  std::filesystem::permissions(
-      unfinished, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, failed);
-  if (!failed) std::filesystem::rename(unfinished, copy, failed);
+  std::filesystem::rename(unfinished, copy, failed);
   if (failed) refuse(db, fmt::format("its backup {} cannot be made: {}", printable(copy), failed.message()));
 }
 
