@@ -53,6 +53,12 @@ std::vector<Choice> conversations_with(Store& database, std::string_view filter)
   return found;
 }
 
+// While the database cannot be used, nothing that is stored is found: `text` with the reason behind it.
+std::string with_reason(const Storage& storage, const std::string& text) {
+  const std::string* why = storage.unsaved_because();
+  return why == nullptr ? text : fmt::format("{}; only what is in memory was looked at: {}", text, *why);
+}
+
 std::string stored_text(ChatParts& chat, bool archived, bool asked_once) {
   Storage& storage = chat.storage;
   const std::string text = list_text(storage.database(), storage.number_in_database(), archived, asked_once);
@@ -67,7 +73,7 @@ std::string stored_text(ChatParts& chat, bool archived, bool asked_once) {
 
 std::string deleted_text(ChatParts& chat) {
   const std::string text = trash_text(chat.storage.database());
-  if (text.empty()) return "The trash is empty.";
+  if (text.empty()) return with_reason(chat.storage, "The trash is empty") + ".";
   return text + "/undelete ID brings one back; /delete ID now takes it out for good.";
 }
 
@@ -75,7 +81,8 @@ void choose_conversation(ChatParts& chat) {
   Store& database = chat.storage.database();
   if (database.conversations(1).empty()) {
     const std::string others = other_lists(database);
-    refuse(others.empty() ? "nothing is stored yet" : "the list is empty; " + others);
+    refuse(
+        with_reason(chat.storage, others.empty() ? "nothing is stored yet" : "the list is empty; " + others));
   }
   Choices choices;
   choices.title = "Open a conversation";
@@ -189,8 +196,11 @@ void do_list(ChatParts& chat, std::string_view arguments) {
 
 void do_search(ChatParts& chat, std::string_view arguments) {
   if (arguments.empty()) refuse("/search wants words to look for");
-  const std::string text = search_text(chat.storage.database(), arguments);
-  chat.front_end().marked_output("search", text.empty() ? "Nothing found." : text);
+  std::string text = search_text(chat.storage.database(), arguments);
+  const bool found = !text.empty();
+  if (!found || chat.storage.unsaved_because() != nullptr)
+    text += with_reason(chat.storage, found ? "There may be more" : "Nothing found") + ".";
+  chat.front_end().marked_output("search", text);
 }
 
 void do_title(ChatParts& chat, std::string_view arguments) {
@@ -240,7 +250,7 @@ void do_undelete(ChatParts& chat, std::string_view arguments) {
   std::optional<int64_t> number = optional_conversation(arguments);
   if (!number) {
     const auto trash = storage.database().trash();
-    if (trash.empty()) refuse("the trash is empty");
+    if (trash.empty()) refuse(with_reason(storage, "the trash is empty"));
     number = trash.front().id;
   }
   find_conversation(storage.database(), *number, "/list deleted shows the trash");

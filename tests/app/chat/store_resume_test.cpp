@@ -14,6 +14,7 @@ namespace {
 
 using faulty_vfs::Fault;
 using testing::HasSubstr;
+using testing::Not;
 namespace fs = std::filesystem;
 
 TEST_F(StoreFault, AfterAFullDiskSavingResumesWithTheFirstWriteThatWorks) {
@@ -92,6 +93,31 @@ TEST_F(StoreFault, AConversationBeganWhenItDidWhereverItIsKept) {
   EXPECT_TRUE(front.last_status.saved);
   EXPECT_EQ(store->conversation(chat->conversation())->created, 978350400000);
   EXPECT_NE(chat->conversation(), 1);
+}
+
+TEST_F(StoreFault, WhatCannotBeLookedUpIsNotSaidToBeNothing) {
+  store = Store::open(file());
+  start_loaded();
+  say("zebra");
+  say("/delete");
+  say("yak");
+  say("/new");
+  faulty_vfs::fail(Fault::full, 1, true);
+  const auto has_reason =
+      testing::AllOf(HasSubstr("; only what is in memory was looked at: "), HasSubstr("the disk is full"));
+  say("gnu");
+  say("/search yak");
+  EXPECT_THAT(front.last_output, testing::AllOf(testing::StartsWith("Nothing found; "), has_reason));
+  say("/search gnu");
+  EXPECT_THAT(front.last_output,
+              testing::AllOf(HasSubstr("[gnu]"), HasSubstr("There may be more"), has_reason));
+  say("/list deleted");
+  EXPECT_THAT(front.last_output, testing::AllOf(testing::StartsWith("The trash is empty; "), has_reason));
+  say("/undelete");
+  EXPECT_THAT(front.errors.back(), has_reason);
+  faulty_vfs::heal();
+  say("/search yak");
+  EXPECT_THAT(front.last_output, testing::AllOf(HasSubstr("[yak]"), Not(HasSubstr("in memory"))));
 }
 
 // The disk fills up in the middle of an answer, and is empty again before its end.
