@@ -272,7 +272,7 @@ void Compaction::store_branch() {
       const StoredMessage& message = branch()[i].stored;
       if (message.role == Role::assistant) {
         end = store.add_answer(number, end, message.text, message.finish, store.message_tokens(message.id),
-                               sampler);
+                               sampler, message.thought_tokens);
       } else {
         end = store.add_message(number, end, message.role, message.text);
       }

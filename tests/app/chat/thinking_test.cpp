@@ -121,6 +121,21 @@ TEST_F(ThinkingTest, TheTemplateMayBeginTheThought) {
   EXPECT_EQ(spelled.tokens, 15U);
 }
 
+TEST_F(ThinkingTest, WhatCompactKeepsWasThoughtAboutAsBefore) {
+  script.answer("One, and a long answer to it all, with many more words than a summary has.");
+  script.answer("<think>\nhm\n</think>\n\nTwo.");
+  script.answer("First came one.");
+  start(4096, kThinks);
+  say("first came " + std::string(600, 'x'));
+  say("second");
+  const uint32_t thought = front.shown.at(3).thought_tokens;
+  EXPECT_GT(thought, 0U);
+  say("/compact");
+  EXPECT_THAT(front.last_output, HasSubstr("became the summary"));
+  EXPECT_EQ(front.shown.at(3).text, "Two.");
+  EXPECT_EQ(front.shown.at(3).thought_tokens, thought);
+}
+
 // As an import or another model's answer has it.
 TEST_F(ThinkingTest, WhatElseWasLikelyIsFoundBehindAThoughtThatTheTemplateBegan) {
   const int64_t number = store_one({{Role::user, "2 + 2?"}, {Role::assistant, "<think>\nhm</think>Four."}});
