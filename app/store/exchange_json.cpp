@@ -144,7 +144,6 @@ struct At {
     return value.get<int64_t>();
   }
   double real() const {
-    if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
     if (!value.is_number() || std::abs(value.get<double>()) > 1e30) refuse("a number");
     return value.get<double>();
   }
@@ -171,9 +170,11 @@ std::string finish_reason(const At& at) {
   return reason;
 }
 
-// These two read lists that may be long: an element that is right costs no path for a message.
+// These two read lists that may be long: an element that is right costs no path for a message. A missing
+// probability is null.
 float real_at(const At& list, size_t i) {
   const json& value = list.value[i];
+  if (value.is_null()) return std::numeric_limits<float>::quiet_NaN();
   return static_cast<float>(
       value.is_number_float() && std::abs(value.get<double>()) < 1e30 ? value.get<double>() : list[i].real());
 }

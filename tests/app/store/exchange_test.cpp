@@ -293,6 +293,11 @@ TEST(ChatFile, DamagedJsonIsRefusedOrHarmless) {
     }
   }
   EXPECT_GT(refused, flat.size() * wrongs.size() / 2);
+  for (const char* seconds : {"prefill_seconds", "decode_seconds"}) {
+    auto bad = good;  // a database has no place for a time that is not known
+    bad["messages"][2]["turns"][0][seconds] = nullptr;
+    EXPECT_THAT(refusal(bad.dump()), HasSubstr(std::string(seconds) + ": wanted a number, found null"));
+  }
   for (const char* pointer : {"/leaf", "/messages/0/parent", "/messages/1/parent"}) {
     auto bad = good;
     bad[nlohmann::json::json_pointer(pointer)] = 4;
