@@ -465,6 +465,7 @@ AnswerAside Conversation::put_answer_aside() {
 
 bool Conversation::take_in_answer(AnswerAside& aside) {
   if (number() != aside.conversation() || storage_.is_private() || leaf() != aside.message()) return false;
+  if (!aside.problem().empty()) return false;  // it ends, with as much as is stored
   OpenAnswer answer = aside.take();
   branch_.back().stored = std::move(answer.message.stored);
   branch_.back().tokens = std::move(answer.message.tokens);

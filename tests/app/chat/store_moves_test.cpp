@@ -80,5 +80,26 @@ TEST_F(StoreFaultInATree, AnotherBranchCannotBeShownFromMemory) {
   EXPECT_THAT(shown_texts(), ElementsAre("a", "1", "b", "2", "c", "3"));
 }
 
+// Its last tokens are in memory alone then, and would be shown as if they were stored.
+TEST_F(StoreFault, AnAnswerOutOfSightThatCouldNotBeStoredIsNotGoneOnWith) {
+  script.answer(std::string(40, 'x'));
+  script.hold_after(32);  // with which a batch is stored
+  store = Store::open(file());
+  start_loaded();
+  chat->submit("go");
+  chat->submit("/new");
+  script.wait_until_held();
+  faulty_vfs::fail(Fault::full, 1, true);
+  chat->handle_events();
+  chat->submit("/open 1");
+  faulty_vfs::heal();
+  script.release();
+  until_idle();
+  EXPECT_THAT(front.log, HasSubstr("was stopped because it could not be stored"));
+  say("/open 1");
+  EXPECT_EQ(front.shown.back().finish, "interrupted");
+  EXPECT_EQ(front.shown.back().text.size(), store->message_tokens(front.shown.back().id).size());
+}
+
 }  // namespace
 }  // namespace bitnet
