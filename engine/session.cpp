@@ -356,8 +356,7 @@ KvCache::Earlier DeviceSession::saved_with() const {
 }
 
 void DeviceSession::load(std::span<const std::byte> payload) {
-  tokens_.clear();
-  snapshots_.clear();
+  cut(0);  // so that the session is empty where the payload is refused
   evaluated_ = false;
   KvCache::Earlier earlier;
   tokens_ = cache_.load(payload, earlier);

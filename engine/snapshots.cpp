@@ -139,9 +139,4 @@ uint32_t Snapshots::cut(uint32_t position) {
   return last.position;
 }
 
-void Snapshots::clear() {
-  marks_.clear();
-  snapshots_.clear();
-}
-
 }  // namespace bitnet

@@ -39,7 +39,6 @@ class Snapshots {
   // Gives the cache the state of the last position up to `position` that there is one of, and forgets those
   // behind it. Returns that position, which is 0 where there is none.
   uint32_t cut(uint32_t position);
-  void clear();
 
   // The last state that was taken before `position`, or none; and one that was saved.
   KvCache::Earlier last_before(uint32_t position) const;

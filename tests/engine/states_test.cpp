@@ -186,6 +186,7 @@ TEST_P(States, WhatIsNoStateOfThisModelIsRefused) {
   const auto expect_refused = [&](std::span<const std::byte> bad, const std::string& what) {
     EXPECT_THROW(session->load(bad), Error) << what;
     EXPECT_TRUE(session->tokens().empty());
+    session->load(session->save());  // of an empty timeline, with the state of its beginning
   };
   for (const size_t at :
        {size_t{4}, size_t{52}, size_t{56}, payload.size() / 2, payload.size() - 9, payload.size() - 1}) {
