@@ -69,6 +69,8 @@ struct MemoryPlan {
   uint64_t kv_cache = 0;  // in a layer with a window, of its last positions alone
   uint64_t state = 0;     // what layers without keys remember of the text, whatever its length
   uint64_t activations = 0;
+  // Of the computer's memory, what earlier states of the text take as it grows (snapshots.h); not in total().
+  uint64_t snapshots = 0;
   uint64_t kv_read = 0;             // of the KV cache and the state, what the last of the tokens reads
   uint64_t head = 0;                // of `embedding`, the table that logits are computed from
   uint64_t decode_file = 0;         // bytes of the file that a token reads: projections, norms and the head

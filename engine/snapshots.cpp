@@ -5,9 +5,6 @@
 namespace bitnet {
 namespace {
 
-// Evaluating so few tokens again is worth no snapshot.
-constexpr uint32_t kLeastApart = 64;
-
 // A long text without a marked position has snapshots this far apart. Where each token overwrites a state
 // there are more of them, none further from the next than this: each at the beginning of a batch, which does
 // not end for it. A copy of a 27B's state (150 MiB) takes a few percent of the time in which a GPU computes
@@ -20,7 +17,7 @@ Snapshots::Snapshots(KvCache& cache, uint64_t budget) : cache_(cache), budget_(b
 
 void Snapshots::mark(uint32_t position) {
   if (budget_ == 0 || position < cache_.oldest()) return;
-  if (cache_.has_states() && position - before(position) < kLeastApart) return;
+  if (cache_.has_states() && position - before(position) < kSnapshotsApart) return;
   const auto at = std::lower_bound(marks_.begin(), marks_.end(), position);
   if (at == marks_.end() || *at != position) marks_.insert(at, position);
 }
@@ -72,7 +69,7 @@ void Snapshots::take(uint32_t position) {
   uint32_t last = 0;
   for (const Snapshot& s : snapshots_)
     if (s.position <= position) last = s.position;
-  if (position - last < kLeastApart) return;
+  if (position - last < kSnapshotsApart) return;
   const uint64_t bytes = cache_.state_bytes(position);
   if (!make_room(position, bytes)) return;
   auto state = std::make_unique_for_overwrite<std::byte[]>(bytes);

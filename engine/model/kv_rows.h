@@ -31,6 +31,10 @@ constexpr uint64_t heads_bytes(const DeltaShape& s) {
   return uint64_t{s.n_head_v} * s.head_dim * s.head_dim * sizeof(float);
 }
 
+// Snapshots of a timeline are so far apart at least (snapshots.h): it is worth none to evaluate fewer tokens
+// again.
+constexpr uint32_t kSnapshotsApart = 64;
+
 // A ring has room for its window, a batch and as many positions more, rounded up to whole chunks.
 constexpr uint32_t kRingSlack = 64;
 

@@ -114,7 +114,8 @@ void add_head_copy(Placement& p, const MemoryPlan& plan, uint64_t budget) {
 Placement place_on_cpu(const MemoryPlan& plan, const DeviceInfo& device, const EngineOptions& options) {
   const uint64_t budget = cpu_budget(device, options);
   uint64_t least_ram = 0;
-  Placement p = place_with_file(plan.fixed(), plan.pieces, {budget, 0, /*one_memory=*/true}, &least_ram);
+  const uint64_t fixed = plan.fixed() + plan.snapshots;
+  Placement p = place_with_file(fixed, plan.pieces, {budget, 0, /*one_memory=*/true}, &least_ram);
   if (least_ram > options.ram)
     refuse(
         fmt::format("--ram {}: what cannot stay in the model's file takes {} of memory on the CPU; give as "

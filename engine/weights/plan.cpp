@@ -2,6 +2,7 @@
 // it.
 #include <algorithm>
 
+#include "engine/kernel_options.h"
 #include "engine/layouts/file_types.h"
 #include "engine/layouts/layout.h"
 #include "engine/layouts/pack.h"
@@ -143,8 +144,11 @@ void add_tables(const ModelFile& m, MemoryPlan& plan) {
 
 // Keys, values and states of a session of so many tokens, and what decode reads of them.
 void add_caches(const ModelFile& m, uint64_t tokens, MemoryPlan& plan) {
-  for (const KvRows& layer : kv_rows_of(m.blocks, static_cast<uint32_t>(tokens)))
+  uint64_t saved = 0;  // by rings, as KvCache::bytes_saved
+  for (const KvRows& layer : kv_rows_of(m.blocks, static_cast<uint32_t>(tokens))) {
     plan.kv_cache += layer.bytes();
+    saved += 2 * layer.row_bytes * (tokens - layer.rows);
+  }
   uint64_t zeros = 0;  // bytes that KvCache makes states of
   for (const FileBlock& block : m.blocks) {
     const AttentionShape& s = block.attention.shape;
@@ -155,6 +159,8 @@ void add_caches(const ModelFile& m, uint64_t tokens, MemoryPlan& plan) {
     plan.kv_read += 2 * (conv + heads);  // a half is read, the other one written
     zeros = std::max({zeros, conv, heads});
   }
+  const uint64_t states = tokens / kSnapshotsApart * (plan.state / 2);
+  plan.snapshots = std::min(KernelOptions().snapshot_bytes, plan.state != 0 ? states : saved);
   plan.state += zeros;
 }
 

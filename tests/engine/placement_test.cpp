@@ -297,6 +297,11 @@ TEST(Placement, OfAModelThatMemoryIsTooSmallForTheCpuLeavesAPartInTheFile) {
   EXPECT_EQ(place_model(plan, device, {}).on_device, kAll + kPiece);
   device.memory_bytes = 0;  // not known
   EXPECT_EQ(place_model(plan, device, {}).on_device, kAll + kPiece);
+
+  // Of one memory, what the session will take of it as its text grows is no room for weights.
+  plan.snapshots = kPiece;
+  EXPECT_GT(place_model(plan, device, {.ram = kAll + kPiece - 1}).in_file, 0U);
+  EXPECT_EQ(place_model(plan, device, {.ram = kAll + kPiece}).in_file, 0U);
 }
 
 TEST(Placement, SizesAreNamedAsOptionsTakeThemAndRoundedUp) {

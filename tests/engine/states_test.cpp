@@ -154,6 +154,16 @@ TEST_P(States, ALongTextHasAStateEach1024Tokens) {
   }
 }
 
+TEST(StatesMemory, ThePlanHasASnapshotForEach64Tokens) {
+  const Checkpoint file(BITNET_QWEN35_LONG);
+  EXPECT_EQ(plan_memory(file, 63).snapshots, 0U);
+  const MemoryPlan one = plan_memory(file, 64);
+  // The states of two positions, and zeros for the largest part of one.
+  EXPECT_GT(one.state, 2 * one.snapshots);
+  EXPECT_LE(one.state, 3 * one.snapshots);
+  EXPECT_EQ(plan_memory(file, 640).snapshots, 10 * one.snapshots);
+}
+
 TEST_P(States, SavedTimelinesGoOnWithTheSameNumbers) {
   const Wanted whole = wanted(first(kTokens));
   for (const uint32_t n : {200U, 201U}) {

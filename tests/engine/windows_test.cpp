@@ -170,6 +170,7 @@ TEST(WindowsMemory, IsThatOfTheRingsAndOfLayersThatSeeAll) {
     const MemoryPlan plan = plan_memory(file, n_ctx);
     const uint64_t local = std::min(n_ctx, 1152U);  // 16 + 1024 + 64, in whole chunks of 64
     EXPECT_EQ(plan.kv_cache, 2 * (2 * local * 2 * 32 + n_ctx * 2 * 64) * sizeof(uint16_t));
+    EXPECT_EQ(plan.snapshots, 2 * 2 * (n_ctx - local) * 2 * 32 * sizeof(uint16_t));
     EXPECT_EQ(plan.kv_read, 2 * (2 * 16 * 2 * 32 + 2 * n_ctx * 2 * 64) * sizeof(uint16_t));
   }
 }
