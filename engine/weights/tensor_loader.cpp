@@ -113,7 +113,11 @@ Matrix TensorLoader::unrotated(const TensorStack& stack, size_t by_heads) {
   for (const GgufTensor* t : stack.parts) {
     if (!t) continue;
     const RowRuns& runs = stack.runs[rows.parts.size()];
-    if (runs.run != 0) t = &gathered(*t, runs, some_rows);
+    if (runs.run != 0) {
+      const auto in_file = t->data;
+      t = &gathered(*t, runs, some_rows);
+      let_go(in_file);
+    }
     rows.parts.push_back({.tensor = t, .rows = static_cast<uint32_t>(t->shape[1]), .is_copy = runs.run != 0});
     if (rows.parts.size() > by_heads || !c_.interleaved_rope) continue;
     rows.parts.back().head_dim = c_.head_dim;
