@@ -21,7 +21,7 @@ layout(binding = 1) readonly buffer Y { vec4 y[]; };              // [n_tokens][
 layout(binding = 2) writeonly buffer Logits { float logits[]; };  // [n_tokens][n_vocab]
 
 const uint kLoads = (kTile + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
-const uint kMostSubgroups = gl_WorkGroupSize.x / 4;  // no device's are smaller
+const uint kMostSubgroups = gl_WorkGroupSize.x / 4;  // smaller ones are not used
 shared uvec4 tile[kTile];  // the rows from the uvec4 on in which they begin, and a word behind them
 shared float sums[kRows][kMostSubgroups];
 

@@ -33,7 +33,7 @@ const uint kUnitWords = kSumWords == 4 ? 8 : kSumWords;  // blocks have units of
 #include "common/quantise.glsl"
 
 const uint kShares = 4, kWords = kShares * gl_WorkGroupSize.x;  // words of a load of all
-shared vec4 parts[kWords / 16];  // sums of squares of each subgroup's shares; no device's subgroups are smaller
+shared vec4 parts[kWords / 16];  // sums of squares of each subgroup's shares; smaller subgroups are not used
 shared float largest_of_parts[kMostSubgroups];
 
 // As workgroup_add_max() of kWords invocations.

@@ -3,7 +3,7 @@
 // every time. In workgroup_add_max(), for which each product of decode waits, as little as possible waits for
 // anything else. Expects subgroup.glsl.
 
-const uint kMostSubgroups = gl_WorkGroupSize.x / 4;  // no device's are smaller
+const uint kMostSubgroups = gl_WorkGroupSize.x / 4;  // smaller ones are not used
 const uint kMostFours = (kMostSubgroups + 3) / 4;  // of subgroups
 shared float reduce_float[kMostSubgroups];
 shared vec4 reduce_sum[kMostFours], reduce_largest[kMostFours];

@@ -41,8 +41,9 @@ TEST(Subgroups, WhereLanesMayBeMissingNoneAreUsed) {
   EXPECT_FALSE(choose_subgroups(not_full).usable);
 }
 
-TEST(Subgroups, NoKernelIsForMoreThan64Lanes) {
+TEST(Subgroups, NoKernelIsForMoreThan64LanesOrForFewerThan4) {
   EXPECT_FALSE(choose_subgroups(support(128, 128, 128)).usable);
+  for (const uint32_t size : {1U, 2U}) EXPECT_FALSE(choose_subgroups(support(size, size, size)).usable);
 }
 
 TEST(Subgroups, WithoutTheirOperationsNoneAreUsed) {
