@@ -122,11 +122,10 @@ Instance::~Instance() {
 }
 
 std::vector<VkPhysicalDevice> Instance::physical_devices() const {
-  uint32_t count = 0;
-  VK_CHECK(vkEnumeratePhysicalDevices(instance_, &count, nullptr));
-  std::vector<VkPhysicalDevice> devices(count);
-  VK_CHECK(vkEnumeratePhysicalDevices(instance_, &count, devices.data()));
-  return devices;
+  return list_all<VkPhysicalDevice>("vkEnumeratePhysicalDevices",
+                                    [&](uint32_t* n, VkPhysicalDevice* devices) {
+                                      return vkEnumeratePhysicalDevices(instance_, n, devices);
+                                    });
 }
 
 }  // namespace bitnet::vk

@@ -22,10 +22,10 @@ std::string version_text(uint32_t v) {
 }
 
 bool has_extension(VkPhysicalDevice device, const char* name) {
-  uint32_t count = 0;
-  VK_CHECK(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr));
-  std::vector<VkExtensionProperties> all(count);
-  VK_CHECK(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, all.data()));
+  const auto all = list_all<VkExtensionProperties>(
+      "vkEnumerateDeviceExtensionProperties", [&](uint32_t* n, VkExtensionProperties* extensions) {
+        return vkEnumerateDeviceExtensionProperties(device, nullptr, n, extensions);
+      });
   return std::any_of(all.begin(), all.end(),
                      [&](const auto& e) { return std::strcmp(e.extensionName, name) == 0; });
 }
@@ -63,11 +63,10 @@ std::vector<VkCooperativeMatrixPropertiesKHR> matrix_products(VkInstance instanc
   const auto list = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
       vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
   if (list == nullptr) return {};
-  uint32_t count = 0;
-  VK_CHECK(list(device, &count, nullptr));
-  std::vector<VkCooperativeMatrixPropertiesKHR> all(count);
-  for (auto& p : all) p.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
-  VK_CHECK(list(device, &count, all.data()));
+  auto all = list_all<VkCooperativeMatrixPropertiesKHR>(
+      "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+      [&](uint32_t* n, VkCooperativeMatrixPropertiesKHR* products) { return list(device, n, products); },
+      {VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
   std::erase_if(all, [](const auto& p) { return p.scope != VK_SCOPE_SUBGROUP_KHR; });
   return all;
 }

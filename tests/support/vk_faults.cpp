@@ -53,6 +53,11 @@ T* in_chain(void* next, VkStructureType type) {
   return reinterpret_cast<T*>(s);
 }
 
+// The result of a call that lists things, `to` where it was to put them.
+VkResult listed(VkResult result, const void* to) {
+  return result == VK_SUCCESS && to != nullptr && what_is_missing().latest ? VK_INCOMPLETE : result;
+}
+
 }  // namespace
 
 void fail(const std::string& call, VkResult result, int n, int times) {
@@ -200,14 +205,20 @@ WRAPPED(VkResult, vkCreateInstance, const VkInstanceCreateInfo* info, const VkAl
                                   : __real_vkCreateInstance(info, callbacks, instance);
 }
 WRAPPED(VkResult, vkEnumeratePhysicalDevices, VkInstance instance, uint32_t* n, VkPhysicalDevice* devices) {
-  if (!what_is_missing().devices) return __real_vkEnumeratePhysicalDevices(instance, n, devices);
+  const Without without = what_is_missing();
+  if (!without.devices) {
+    const VkResult result = __real_vkEnumeratePhysicalDevices(instance, n, devices);
+    if (without.last_device && devices == nullptr) ++*n;
+    return listed(result, devices);
+  }
   *n = 0;
   return VK_SUCCESS;
 }
 WRAPPED(VkResult, vkEnumerateDeviceExtensionProperties, VkPhysicalDevice device, const char* layer,
         uint32_t* n, VkExtensionProperties* extensions) {
   if (what_is_missing().extensions) return VK_ERROR_INITIALIZATION_FAILED;
-  return __real_vkEnumerateDeviceExtensionProperties(device, layer, n, extensions);
+  const VkResult result = __real_vkEnumerateDeviceExtensionProperties(device, layer, n, extensions);
+  return listed(result, extensions);
 }
 WRAPPED(void, vkGetPhysicalDeviceQueueFamilyProperties, VkPhysicalDevice device, uint32_t* n,
         VkQueueFamilyProperties* families) {

@@ -21,6 +21,8 @@ void fail(const std::string& call, VkResult result, int n, int times = 1);
 struct Without {
   bool driver = false;
   bool devices = false;
+  bool last_device = false;  // any more, which it had when it was asked how many there are
+  bool latest = false;       // in a list, since it has come behind that question
   bool compute_queue = false;
   bool buffers = false;      // more of a kernel than the four that Vulkan promises
   bool invocations = false;  // more of a workgroup than the 128 that Vulkan promises

@@ -17,6 +17,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 class VulkanFault : public testing::Test {
  protected:
@@ -266,6 +267,18 @@ TEST_F(VulkanFault, ADeviceThatCannotBeUsedIsNamedWithTheReason) {
     EXPECT_THAT(failure([&] { open(); }), HasSubstr(reason));
     options_.device.clear();
     EXPECT_TRUE(open()->device().cpu);
+  }
+}
+
+// Between the call that tells how many there are and the one that lists them.
+TEST_F(VulkanFault, DevicesAndExtensionsThatComeOrGoMeanwhileAreNoFault) {
+  const size_t n = list_devices().size();
+  for (const vk_faults::Without& without : {vk_faults::Without{.last_device = true}, {.latest = true}}) {
+    vk_faults::set(without);
+    const std::vector<DeviceInfo> found = list_devices();
+    EXPECT_EQ(found.size(), n);
+    EXPECT_THAT(found.front().unusable, IsEmpty());
+    EXPECT_FALSE(answer(*open()).empty());
   }
 }
 
