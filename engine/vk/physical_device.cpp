@@ -211,6 +211,9 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
   PhysicalDevice d;
   d.handle = handle;
   d.limits = p.limits;
+  // Nearly all kernels have their invocations in a row.
+  uint32_t& invocations = d.limits.maxComputeWorkGroupInvocations;
+  invocations = std::min(invocations, d.limits.maxComputeWorkGroupSize[0]);
   d.info.index = index;
   d.info.name = p.deviceName;
   d.info.driver = fmt::format("{} {}", driver.driverName, driver.driverInfo);
@@ -230,8 +233,6 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
     find_features(instance, p.apiVersion, d);  // which may lower limits
     d.info.has_copy_queue = d.timelines && d.copy_family.has_value();
     const uint32_t bindings = p.limits.maxPerStageDescriptorStorageBuffers;
-    const uint32_t invocations =
-        std::min(d.limits.maxComputeWorkGroupInvocations, d.limits.maxComputeWorkGroupSize[0]);
     if (!family)
       d.info.unusable = "has no compute queue";
     else if (invocations < kLeastInvocations)

@@ -1,9 +1,13 @@
 #include "tests/support/vk_faults.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
+
+#include "shaders/params.h"
 
 namespace bitnet::vk_faults {
 namespace {
@@ -56,6 +60,18 @@ T* in_chain(void* next, VkStructureType type) {
 // The result of a call that lists things, `to` where it was to put them.
 VkResult listed(VkResult result, const void* to) {
   return result == VK_SUCCESS && to != nullptr && what_is_missing().latest ? VK_INCOMPLETE : result;
+}
+
+constexpr uint32_t kWidth = 256;  // with Without::width
+
+// The specialisation constant of a kernel with this number, or 0.
+uint32_t constant(const VkPipelineShaderStageCreateInfo& stage, uint32_t number) {
+  uint32_t value = 0;
+  const VkSpecializationInfo& all = *stage.pSpecializationInfo;
+  for (const VkSpecializationMapEntry& entry : std::span(all.pMapEntries, all.mapEntryCount))
+    if (entry.constantID == number)
+      std::memcpy(&value, static_cast<const char*>(all.pData) + entry.offset, sizeof value);
+  return value;
 }
 
 }  // namespace
@@ -166,8 +182,9 @@ WRAPPED(VkResult, vkCreateComputePipelines, VkDevice device, VkPipelineCache cac
     const auto* size = in_chain<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
         const_cast<void*>(stage.pNext),
         VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+    const bool is_wide = what_is_missing().width && constant(stage, CONSTANT_WORKGROUP_SIZE) > kWidth;
     const std::lock_guard lock(mutex);
-    if (too_large.contains(stage.module)) {
+    if (is_wide || too_large.contains(stage.module)) {
       std::fill_n(pipelines, n, VkPipeline{VK_NULL_HANDLE});
       return VK_ERROR_UNKNOWN;
     }
@@ -248,6 +265,7 @@ WRAPPED(void, vkGetPhysicalDeviceProperties2, VkPhysicalDevice device,
   __real_vkGetPhysicalDeviceProperties2(device, properties);
   if (what_is_missing().buffers) properties->properties.limits.maxPerStageDescriptorStorageBuffers = 4;
   if (what_is_missing().invocations) properties->properties.limits.maxComputeWorkGroupInvocations = 128;
+  if (what_is_missing().width) properties->properties.limits.maxComputeWorkGroupSize[0] = kWidth;
   auto* memory = in_chain<VkPhysicalDeviceMaintenance3Properties>(
       properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
   if (memory && what_is_missing().larger_than != 0)

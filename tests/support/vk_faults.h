@@ -26,6 +26,7 @@ struct Without {
   bool compute_queue = false;
   bool buffers = false;      // more of a kernel than the four that Vulkan promises
   bool invocations = false;  // more of a workgroup than the 128 that Vulkan promises
+  bool width = false;        // more of a workgroup in a row than 256; kernels that have more are refused
   bool extensions = false;   // an answer when it is asked for them
   uint64_t larger_than = 0;  // bytes that are more than the driver gives in one piece; 0: any
   uint64_t kernels_over = 0;  // bytes of SPIR-V that are more than its compiler takes; 0: any

@@ -390,6 +390,14 @@ TEST_F(VulkanFault, ADeviceWithoutIntegerDotGivesTheSameAnswer) {
   EXPECT_THAT(failure([&] { open(); }), HasSubstr("integer dot"));
 }
 
+TEST_F(VulkanFault, ADeviceWithFewInvocationsInARowGivesTheSameAnswer) {
+  const std::vector<int32_t> whole = answer(*open());
+  const RolledLoops rolled(list_devices().at(0));
+  options_.kernels = share({.chained_decode = ChainedDecode::never, .as_gpu = true});
+  vk_faults::set({.width = true});
+  EXPECT_EQ(answer(*open()), whole);
+}
+
 TEST_F(VulkanFault, ADeviceWithoutSubgroupArithmeticOrShufflesGivesTheSameAnswer) {
   const std::vector<int32_t> whole = answer(*open());
   vk_faults::set({.subgroup_arithmetic = true});
