@@ -224,6 +224,18 @@ Transfer::Transfer(const Device& device) : device_(device) {}
 Transfer::Half::Half(const Device& device, uint64_t bytes)
     : staging(device, bytes, BufferUse::shared), commands(device) {}
 
+// Begins commands behind all that programs have written: that these were waited for makes it available, but
+// not visible to copies.
+static VkCommandBuffer begin_copy(Commands& commands) {
+  const VkCommandBuffer buffer = commands.begin();
+  const VkMemoryBarrier to_copies{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr,
+                                  VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+                                  VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};
+  vkCmdPipelineBarrier(buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                       VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &to_copies, 0, nullptr, 0, nullptr);
+  return buffer;
+}
+
 Transfer::Half& Transfer::next_half(uint64_t bytes) {
   turn_ = 1 - turn_;
   std::unique_ptr<Half>& half = halves_[turn_];
@@ -244,7 +256,7 @@ void Transfer::upload(VulkanBuffer& to, uint64_t offset, std::span<const std::by
     const auto part = bytes.first(std::min<size_t>(bytes.size(), kStagingBytes));
     Half& half = next_half(part.size());
     copy_with_all_cores(half.staging.mapped().data(), part);
-    const VkCommandBuffer commands = half.commands.begin();
+    const VkCommandBuffer commands = begin_copy(half.commands);
     const VkBufferCopy region{0, to.offset() + offset, part.size()};
     vkCmdCopyBuffer(commands, half.staging.handle(), to.handle(), 1, &region);
     half.commands.end();
@@ -270,7 +282,7 @@ void Transfer::download(const VulkanBuffer& from, uint64_t offset, std::span<std
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min<size_t>(bytes.size(), kStagingBytes));
     Half& half = next_half(part.size());
-    const VkCommandBuffer commands = half.commands.begin();
+    const VkCommandBuffer commands = begin_copy(half.commands);
     const VkBufferCopy region{from.offset() + offset, 0, part.size()};
     vkCmdCopyBuffer(commands, from.handle(), half.staging.handle(), 1, &region);
     const VkMemoryBarrier to_host{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_TRANSFER_WRITE_BIT,
