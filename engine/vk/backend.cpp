@@ -137,15 +137,12 @@ class VulkanBackend : public Backend {
     throw;
   }
 
-  // Where the driver turns out not to make the kernel of a token's stages, what they compute is recorded
-  // without.
+  // Where the device turns out not to run stages, what they compute is recorded without.
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels,
                                   const VulkanBuffer* host_params) {
-    const bool had_stages = decode_.possible();
     try {
       return record_once(kernels, host_params);
-    } catch (const KernelFailed&) {
-      if (decode_.possible() == had_stages) throw;
+    } catch (const StagesFailed&) {
     }
     return record_once(kernels, host_params);
   }

@@ -120,6 +120,7 @@ bool Decode::takes(const DecodeStages& stages) const {
 // of which memory() may take twice as much, and as much again for all else.
 bool Decode::has_room(DecodeStages list) const {
   if (list.n_tokens_ == 1) return true;
+  if (lacks_memory_) return false;
   if (list.rounds_apart()) list.round_apart();
   const uint64_t bytes = list.given_bytes();
   const bool is_there = memory_ && memory_->given->size() >= bytes;
@@ -140,8 +141,14 @@ std::shared_ptr<const DecodeMemory> Decode::memory(uint64_t progress, uint64_t c
     given = n_tokens > 1 && given > had_given ? std::max(given, 2 * had_given) : std::max(given, had_given);
   }
   const auto zeros = [&](uint64_t bytes) { return upload(std::vector<std::byte>(bytes)); };
-  return memory_ = std::make_shared<const DecodeMemory>(
-             DecodeMemory{zeros(progress), zeros(chunks), allocate(given)});
+  try {
+    return memory_ = std::make_shared<const DecodeMemory>(
+               DecodeMemory{zeros(progress), zeros(chunks), allocate(given)});
+  } catch (const Error& error) {
+    if (n_tokens == 1) throw;
+    lacks_memory_ = true;
+    throw StagesFailed(error.kind(), error.what());
+  }
 }
 
 // A part of a buffer that many share, since a driver takes a millisecond for an allocation and a prompt of a
@@ -167,10 +174,10 @@ std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
 // It is several times as large as any other kernel, so that a driver may fail at this one alone.
 const Kernel& Decode::kernel(const DecodeShape& shape) try {
   return kernels_.decode(shape);
-} catch (const KernelFailed&) {
+} catch (const KernelFailed& error) {
   lacks_kernel_ = true;
   memory_.reset();
-  throw;
+  throw StagesFailed(error.kind(), error.what());
 }
 
 // Gives each stage its workgroups, of `size` invocations, of which `at_once` run at a time, and each the sets
@@ -273,6 +280,8 @@ DecodeDispatches Decode::lay_out(DecodeStages list, const DecodeShape& shape, co
   result.groups = upload(std::as_bytes(std::span(groups)));
   transfer_.finish();
   return result;
+} catch (const StagesFailed&) {
+  throw;
 } catch (...) {
   memory_.reset();  // its zeros may not be there
   throw;
@@ -368,7 +377,11 @@ std::optional<AttentionScratch> Decode::scratch(uint64_t bytes) {
     bytes = std::max(bytes, last.chunks->size());
   }
   if (bytes > kMostBytes || device_.use().most - device_.use().device < bytes) return std::nullopt;
-  scratch_.push_back({std::make_shared<VulkanBuffer>(device_, bytes, BufferUse::device)});
+  try {
+    scratch_.push_back({std::make_shared<VulkanBuffer>(device_, bytes, BufferUse::device)});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
   return scratch_.back();
 }
 

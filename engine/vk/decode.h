@@ -140,6 +140,13 @@ struct DecodeDispatches {
   std::vector<Dispatch> dispatches;
 };
 
+// Stages cannot be run that Decode::takes from now on no longer takes: what was recorded with them may be
+// recorded again.
+class StagesFailed : public Error {
+ public:
+  using Error::Error;
+};
+
 inline bool is_of_experts(const DecodeStage& s) { return s.kind >= STAGE_ROUTER; }
 
 class Decode {
@@ -148,16 +155,17 @@ class Decode {
          const KernelOptions& options, StuckChains stuck_chains);
 
   // Whether the device can run stages at all, and these. Requires for these: it can at all. Where it cannot,
-  // the kernels of prefill are used. It no longer can once its driver has failed at a kernel of stages.
+  // the kernels of prefill are used. It no longer can once its driver has failed at a kernel of stages, and
+  // no longer those of several tokens once it had no memory for them.
   bool possible() const { return !lacks_kernel_ && kernels_.has_decode({}); }
   bool takes(const DecodeStages& stages) const;
 
-  // Throws KernelFailed where the driver cannot make the kernel; then no stages are possible.
+  // Throws StagesFailed where the driver cannot make the kernel, or has no memory for several tokens.
   DecodeDispatches prepare(DecodeStages stages);
   const VulkanBuffer& stuck() const { return stuck_; }  // binding 4
 
   // Memory for what attention of a few tokens finds in chunks of keys, of so many bytes. All programs share
-  // it. Nullopt where that would take too much of the device's.
+  // it. Nullopt where that would take too much of the device's, or it has less.
   std::optional<AttentionScratch> scratch(uint64_t bytes);
 
   // Throws Error(device) if a workgroup of a submission that has ended gave up waiting, which is remembered.
@@ -188,6 +196,7 @@ class Decode {
   VulkanBuffer& params_;
   StuckChains stuck_chains_;
   bool lacks_kernel_ = false;
+  bool lacks_memory_ = false;  // for chains of several tokens
   bool is_small_ = false;  // the device runs few workgroups at a time, as was seen more than once
   bool chained_;
   bool untried_;  // it has not been tried yet whether the device lets workgroups go on that it has started

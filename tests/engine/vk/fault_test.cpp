@@ -364,6 +364,32 @@ TEST_F(VulkanFault, ADriverThatCannotMakeTheKernelOfStagesGivesTheSameAnswer) {
     EXPECT_EQ(logits(how), whole);
 }
 
+// Nobody has planned for it.
+TEST_F(VulkanFault, AFewTokensWithoutMemoryForTheirStagesHaveTheSameLogits) {
+  const RolledLoops rolled(list_devices().at(0));
+  options_.kernels = share({.chained_decode = ChainedDecode::never, .as_gpu = true});
+  const auto logits = [&](int failing) {
+    const auto engine = open();
+    const auto session = Session::create(*engine, 64);
+    session->sync(std::vector<int32_t>{1});
+    vk_faults::heal();
+    vk_faults::fail("vkAllocateMemory", VK_ERROR_OUT_OF_DEVICE_MEMORY, failing);
+    session->sync(std::vector<int32_t>{1, 2, 3, 4, 5});
+    const auto row = session->logits();
+    return std::vector<float>(row.begin(), row.end());
+  };
+  const std::vector<float> whole = logits(0);
+  const int all = vk_faults::calls("vkAllocateMemory");
+  int found = 0;
+  for (int n = 1; n <= all; ++n) try {
+      EXPECT_EQ(logits(n), whole) << "allocation " << n << " of " << all;
+      ++found;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("--ctx"));
+    }
+  EXPECT_GT(found, 0);
+}
+
 TEST_F(VulkanFault, AKernelThatCannotBeMadeIsNamedWithTheWayOut) {
   vk_faults::fail("vkCreateComputePipelines", VK_ERROR_UNKNOWN, 1);
   EXPECT_THAT(failure([&] { answer(*open()); }), AllOf(HasSubstr("failed"), HasSubstr("--device cpu")));
