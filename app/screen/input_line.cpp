@@ -132,6 +132,12 @@ bool is_unbound_sequence(std::string_view bytes) {
   return rl_function_of_keyseq_len(bytes.data(), bytes.size(), rl_get_keymap(), nullptr) == nullptr;
 }
 
+// Returns whether this key ends a search because it begins a sequence, as ^X does. readline 8.2 would call
+// itself for the rest of the sequence and crash, so the search has to end before.
+bool begins_sequence_in_search(unsigned char key) {
+  return RL_ISSTATE(RL_STATE_ISEARCH) && rl_get_keymap()[key].type == ISKMAP;
+}
+
 }  // namespace
 
 InputLine* InputLine::instance_ = nullptr;
@@ -242,6 +248,7 @@ void InputLine::type(std::string_view bytes) {
       drop_character();
       continue;
     }
+    if (is_text && begins_sequence_in_search(first)) rl_callback_sigcleanup();
     rl_callback_read_char();
     keep_cursor_on_unit();
     while (!accepted_.empty()) {

@@ -398,6 +398,18 @@ class InputTest(ScreenCase):
         t.key("Enter")
         t.wait("^  the inputrc!$")
 
+    def test_keys_of_a_sequence_end_a_search(self):
+        t = self.start("VISUAL=\"sed -i 's/$/ edited/'\"")
+        t.line("first words")
+        t.wait("^  first words$")
+        t.key("C-r")
+        t.type("first")
+        t.wait("reverse-i-search.*first words")
+        t.key("C-x")
+        self.wait_input(t, "› first words")
+        t.key("C-e")
+        self.wait_input(t, "› first words edited")
+
     def test_ctrl_c_forgets_the_keys_that_were_begun(self):
         # Esc is followed by a key in each case: with ^C at once it would be Meta's.
         for mode, begun in (("emacs", (["C-x"], ["M-5"], ["C-]"])),
