@@ -254,7 +254,7 @@ void InputLine::type(std::string_view bytes) {
     while (!accepted_.empty()) {
       const std::string line = std::move(accepted_.front());
       accepted_.erase(accepted_.begin());
-      accept(line);
+      if (!discards_) accept(line);
     }
   }
 }
@@ -308,10 +308,13 @@ void InputLine::forget_keys() {
   if (rl_editing_mode == 0) rl_vi_insertion_mode(1, 0);
 }
 
+// readline ends the line, and nobody takes it: only then does it take back what was changed in entries of the
+// history, which may own the undo list.
 void InputLine::clear() {
   forget_keys();
-  rl_replace_line("", 1);
-  rl_point = rl_end = 0;
+  discards_ = true;
+  type("\r");
+  discards_ = false;
   using_history();
 }
 
@@ -409,7 +412,7 @@ std::string InputLine::take_history_error() { return std::exchange(history_error
 
 int InputLine::accept_here(int key) {
   try {
-    if (!calls_.may_submit(expanded(text()))) return 0;
+    if (!discards_ && !calls_.may_submit(expanded(text()))) return 0;
   } catch (...) {
     return 0;
   }

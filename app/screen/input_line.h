@@ -107,6 +107,7 @@ class InputLine {
   std::vector<Paste> pastes_;  // by the number of their marks
   std::deque<std::string> returned_;
   bool editor_wanted_ = false;
+  bool discards_ = false;  // what is accepted is dropped
 
   friend struct ReadlineHooks;
 };

@@ -410,6 +410,24 @@ class InputTest(ScreenCase):
         t.key("C-e")
         self.wait_input(t, "› first words edited")
 
+    def test_ctrl_c_leaves_the_history_as_it_was(self):
+        t = self.start()
+        for text in ("first words", "second words"):
+            t.line(text)
+            t.wait(rf"^  {text}$")
+        t.key("C-p")
+        self.wait_input(t, "› second words")
+        t.key("BSpace", "C-p", "C-n")
+        self.wait_input(t, "› second word")
+        t.type("y")
+        self.wait_input(t, "› second wordy")
+        t.key("C-c")
+        self.wait_input(t, "›")
+        t.key("C-p")
+        self.wait_input(t, "› second words")
+        t.key("C-p", "Enter")
+        t.wait_until("it was sent again", lambda: t.screen().count("› first words") == 2)
+
     def test_ctrl_c_forgets_the_keys_that_were_begun(self):
         # Esc is followed by a key in each case: with ^C at once it would be Meta's.
         for mode, begun in (("emacs", (["C-x"], ["M-5"], ["C-]"])),
