@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "app/text/text_safe.h"
@@ -20,6 +21,9 @@ namespace bitnet {
 struct TypedLines::Readline {
   static inline TypedLines* lines = nullptr;
   static inline int word = 0;  // where the completed word begins
+  static inline std::optional<int> key;  // was read already
+
+  static int next_key(FILE* file) { return key ? *std::exchange(key, std::nullopt) : rl_getc(file); }
 
   static void take_line(char* text) {
     const std::unique_ptr<char, decltype(&std::free)> line(text, std::free);
@@ -54,10 +58,29 @@ struct TypedLines::Readline {
   }
 };
 
+namespace {
+
+// Returns whether this key ends a search because it begins a sequence, as ^X does. readline 8.2 would call
+// itself for the rest of the sequence and crash, so the search has to end before. It deals with Esc itself.
+bool begins_sequence_in_search(int key) {
+  return key >= 0 && key < KEYMAP_SIZE && key != ESC && rl_get_keymap()[key].type == ISKMAP;
+}
+
+// Takes back what was changed in an entry of the history, which may own the undo list.
+void leave_history() {
+  while (rl_undo_list != nullptr) rl_do_undo();
+  if (current_history() != nullptr)
+    free_history_entry(replace_history_entry(where_history(), rl_line_buffer, nullptr));
+  using_history();
+}
+
+}  // namespace
+
 TypedLines::TypedLines(TypedLineCalls calls) : calls_(std::move(calls)) {
   Readline::lines = this;
   rl_catch_signals = 0;
   rl_readline_name = "bitnet-chat";
+  rl_getc_function = Readline::next_key;
   rl_outstream = isatty(STDOUT_FILENO) == 1 ? stdout : stderr;
   rl_attempted_completion_function = Readline::complete;
 }
@@ -79,7 +102,13 @@ void TypedLines::stop_editing() {
   editing_ = false;
 }
 
-void TypedLines::read_key() { rl_callback_read_char(); }
+void TypedLines::read_key() {
+  if (RL_ISSTATE(RL_STATE_ISEARCH)) {
+    Readline::key = rl_getc(rl_instream);
+    if (begins_sequence_in_search(*Readline::key)) rl_callback_sigcleanup();
+  }
+  rl_callback_read_char();
+}
 
 void TypedLines::insert(const std::string& text) {
   if (text.empty()) return;
@@ -94,6 +123,7 @@ bool TypedLines::clear() {
   rl_callback_sigcleanup();  // leaves a search
   rl_crlf();
   if (!typed) return false;
+  leave_history();
   rl_replace_line("", 1);
   rl_on_new_line();
   rl_redisplay();

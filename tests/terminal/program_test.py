@@ -179,6 +179,32 @@ class ProgramTest(unittest.TestCase):
         with sqlite3.connect(os.path.join(t.home, "data", "bitnet-chat", "chats.db")) as db:
             self.assertEqual(db.execute("SELECT text FROM message WHERE role = 'user'").fetchall(), [("first",), ("aüb",)])
 
+    def test_a_search_and_the_history_of_plain_lines(self):
+        t = Terminal(environment={"TERM": "dumb"})
+        self.addCleanup(t.close)
+        t.line(f"{PROGRAM} {MODEL} --private -n 2 --temp 0; echo left with $?")
+        for text in ("first", "second"):
+            t.wait(r"^>\s*\Z", seconds=120)
+            t.line(text)
+        t.wait(r"^> second\n[^>](.|\n)*^>\s*\Z", seconds=120)
+        t.key("C-r")
+        t.type("fir")
+        t.wait(r"^\(reverse-i-search\)`fir': first")
+        t.key("C-x", "C-x")  # exchanges point and mark
+        t.wait(r"^> first$")
+        t.key("C-c")
+        t.wait(r"^> first\n>\s*\Z")
+        t.key("Up")
+        t.wait(r"^> second\s*\Z")
+        t.key("C-c")
+        t.wait(r"^> second\n>\s*\Z")
+        t.line("third")
+        t.wait(r"^> third\n[^>](.|\n)*^>\s*\Z", seconds=120)
+        t.key("Up", "Up")
+        t.wait(r"^> second\s*\Z")
+        t.key("C-c", "C-d")
+        t.wait("^left with 0$")
+
     def test_leaving_and_coming_back(self):
         for columns, rows in (80, 24), (200, 60), (40, 12):
             with self.subTest(size=f"{columns}x{rows}"):
