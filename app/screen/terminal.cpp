@@ -283,7 +283,9 @@ void Terminal::set_modes() {
   if (mouse_) write_all(STDOUT_FILENO, kMouseOn);
 }
 
+// In the background the first line stops us once more, before anything is written on the screen of a shell.
 void Terminal::enter_again() {
+  reset_prog_mode();
   const Writing writing;
   enter();
   refresh();  // shows the alternate screen

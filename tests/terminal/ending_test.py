@@ -61,6 +61,26 @@ class EndingTest(ScreenCase):
         t.clear()
         self.assert_restored(t)
 
+    def test_a_stop_is_left_alone_in_the_background(self):
+        t = self.start("FAKE_MOUSE=1")
+        t.type("kept")
+        self.wait_input(t, "› kept")
+        t.key("C-z")
+        t.wait("Stopped")
+        t.clear()
+        t.line("bg")
+
+        def stopped_again():
+            t.line("jobs")
+            return "Stopped" in t.screen()
+        t.wait_until("it stops again", stopped_again)
+        modes = t.tmux("display-message", "-p", "#{mouse_any_flag} #{alternate_on}").split()
+        self.assertEqual(modes, ["0", "0"])
+        t.line("fg")
+        t.wait("› kept")
+        modes = t.tmux("display-message", "-p", "#{mouse_any_flag} #{alternate_on}").split()
+        self.assertEqual(modes, ["1", "1"])
+
     def stty(self, terminal, *arguments):
         tty = terminal.tmux("display-message", "-p", "#{pane_tty}").strip()
         return subprocess.run(["stty", "-F", tty, *arguments], capture_output=True, text=True, check=True).stdout
