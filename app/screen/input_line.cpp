@@ -416,6 +416,7 @@ int InputLine::accept_here(int key) {
   } catch (...) {
     return 0;
   }
+  leave_undo_to_history();
   return rl_newline(1, key);
 }
 

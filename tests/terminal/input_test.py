@@ -428,6 +428,20 @@ class InputTest(ScreenCase):
         t.key("C-p", "Enter")
         t.wait_until("it was sent again", lambda: t.screen().count("› first words") == 2)
 
+    def test_searches_bound_to_the_arrows(self):
+        t = self.start(inputrc='"\\e[A": history-search-backward\n"\\e[B": history-search-forward\n')
+        for text in ("first", "second"):
+            t.line(text)
+            t.wait(rf"^  {text}$")
+        for key, shown in (("Up", "second"), ("BSpace", "secon"), ("C-a", "secon"), ("Up", "first"), ("C-e", "first"),
+                           ("h", "firsth"), ("C-a", "firsth"), ("Down", "secon")):
+            t.key(key)
+            self.wait_input(t, f"› {shown}")
+        t.key("Enter")
+        t.wait("^  secon$")
+        t.key("C-p", "Enter")
+        t.wait_until("it was sent again", lambda: t.screen().count("› secon\n") == 2)
+
     def test_ctrl_c_forgets_the_keys_that_were_begun(self):
         # Esc is followed by a key in each case: with ^C at once it would be Meta's.
         for mode, begun in (("emacs", (["C-x"], ["M-5"], ["C-]"])),
