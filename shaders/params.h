@@ -337,9 +337,6 @@ struct ExpandPush {
 // Of more tokens a stage of its own rounds what a product of whole matrices takes.
 #define ROUNDED_HERE 4u
 
-// Heads of no more features have their sums apart from the values of a chunk in shared memory.
-#define ATTENTION_APART 128
-
 struct DecodeStage {
   uvec2 x;  // addresses of buffers on the device
   uvec2 y;

@@ -143,10 +143,6 @@ bool fit_by_twos(const Device& device, const ModelInfo& m, uint32_t size) {
   return true;
 }
 
-bool has_sums_apart(const DecodeShape& shape) {
-  return shape.tokens == 1 && shape.heads.head_dim <= ATTENTION_APART;
-}
-
 // uvec4 of shared memory that attention in matrices takes, as decode_attention_matrix.glsl has it.
 uint32_t words_of_matrices(uint32_t head_dim) {
   const uint32_t stride = head_dim / 8 + 1;
@@ -225,11 +221,9 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
   if (!apart) c[CONSTANT_WORKGROUP_SIZE] = row_size;
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
   const DeltaShape& delta = shape.delta;
-  const uint32_t head_units = shape.heads.head_dim / 8;
-  const uint32_t of_sums = has_sums_apart(shape) ? 0 : decode_heads(shape.heads);
   const uint32_t of_attention = attends_in_matrices(shape.heads)
                                     ? words_of_matrices(shape.heads.head_dim)
-                                    : 64 * (head_units + of_sums) + (tokens == 1 ? 0 : tokens * head_units);
+                                    : kAttentionChunk * (shape.heads.head_dim / 8 + 1 + decode_heads(shape.heads));
   // As kMergeChunks in decode_attention.glsl.
   const uint32_t merge_chunks = w.layout == Layout::groups ? 64 * 64 / w.unit : 64;
   const uint32_t of_merge = tokens == 1

@@ -4,8 +4,8 @@
 // merge the results of chunks, each of them of some features of a head, as soon as they are there; of several
 // tokens the last one to be ready merges them (decode_merge.glsl).
 //
-// What is computed of a chunk is in decode_attention_dot.glsl, and in decode_attention_matrix.glsl for a
-// device that multiplies matrices of F16.
+// How a chunk comes is in decode_attention_chunk.glsl, and what is computed of it in
+// decode_attention_dot.glsl, or in decode_attention_matrix.glsl for a device that multiplies matrices of F16.
 //
 // Of several tokens each has workgroups of its own. They compute the keys of the tokens before it once more
 // where their chunks have these, in place of waiting for what others write to the cache: kPairs neighbouring
@@ -13,7 +13,6 @@
 
 const uint kPairs = kHeadDim / 2, kUnits = kHeadDim / 8;  // of a head: pairs of features, uvec4 of F16
 const uint kSize = gl_WorkGroupSize.x;
-const uint kValueLoads = (kChunk * kUnits + kSize - 1) / kSize;  // uvec4 of values that it brings
 const uint kScores = (kHeads * kChunk + kSize - 1) / kSize;
 const uint kQueries = (kHeads * kHeadDim + kSize - 1) / kSize;
 // Values of qkv that an invocation takes: its queries and those that RoPE pairs with them, two features of k
@@ -52,23 +51,12 @@ uint counted_head(uint head) { return this_token * push.n_head + head; }
 
 uint cache_row(uint position) { return kWindow == 0 ? position : position % push.cache_rows; }
 
-// A chunk of keys: where it begins, how many of it there are, and of these from the cache; the next one of
-// the workgroup, and the end of all.
-struct Chunk {
-  uint base, n_keys, n_old, next, end;
-  uint kv_head, position, first_new;
-};
-// What an invocation has of a new key and its value: their pair `pair`, and where in the chunk the key is, if
-// it is there.
-struct NewPair {
-  uint key, pair, key_word, value_word;
-};
-
 #ifdef HALF_MATRICES
 #include "common/decode_attention_matrix.glsl"
 #else
 #include "common/decode_attention_dot.glsl"
 #endif
+#include "common/decode_attention_chunk.glsl"
 
 // Times the logistic of the gate of a pair of features, which a stage before this one has given.
 vec2 gated_pair(uint at, vec2 values) {
@@ -220,8 +208,9 @@ void attention(uint group) {
     return;
   }
 
-  uvec4 keys[kKeyLoads], values[kValueLoads];
-  load_chunk(first_chunk + split, kv_head, position, first_new, keys, values);
+  uvec4 keys[kChunkLoads], values[kChunkLoads];
+  load_keys(first_chunk + split, kv_head, position, first_new, keys);
+  load_values(first_chunk + split, kv_head, position, first_new, values);
   uint n_rotated = push.rope_dim / 2;  // pairs
   Turns turns = Turns(push.w);
 
@@ -291,7 +280,6 @@ void attention(uint group) {
   if (brings_key) {
     key_word =
         pack_half2(rotate(k[0], key_turn[0], 2 * own_pair), rotate(k[1], key_turn[1], 2 * own_pair + 1));
-    keep_new_key(lane, key_word);
     if (has_last && own_new == this_token && first_head % a_kv_head == 0) {
       new_k.at[row + own_pair] = key_word;
       new_v.at[row + own_pair] = value_word;
@@ -329,7 +317,6 @@ void attention(uint group) {
       keep_weight(h, key, key >= n_gone && key < n_keys ? exp2(exponent) : 0.0);
     }
     barrier();
-    if (kLoadsLate && next < n_chunks) load_chunk(next, kv_head, position, first_new, keys, values);
     sum_values();
     for (uint item = lane; item < kHeads * kPairs; item += kSize) {
       uint h = item / kPairs, pair = item % kPairs;

@@ -5,8 +5,6 @@
 
 const uint kLowRow = 8;
 const uint kSteps = kHeadDim / HALF_SIDE, kKeySteps = kChunk / HALF_SIDE;
-const uint kKeyLoads = kValueLoads;  // an invocation brings keys as it does values
-const bool kLoadsLate = false;
 
 // What `tile` holds, in uvec4: keys and then values, [key][feature] of F16, with a gap that keeps eight rows
 // out of each other's banks; the queries, [row][feature]; the scores, [row][key] of f32, and then the weights
@@ -16,38 +14,6 @@ const uint kStride = kUnits + 1, kScoreStride = kChunk / 4 + 2, kWeightStride = 
 const uint kSumStride = (kHeadDim + HALF_SIDE) / 4 + 1;
 const uint kQueriesAt = kChunk * kStride, kScoresAt = kQueriesAt + HALF_SIDE * kStride;
 const uint kSumsAt = kScoresAt + HALF_SIDE * kScoreStride;
-
-// Where the cache has what this invocation brings of a chunk at load `i`, in uvec4, if it has it.
-uint place_in_cache(uint i, uint chunk, uint kv_head) {
-  uint item = gl_LocalInvocationID.x + i * kSize;
-  return (cache_row(chunk * kChunk + item / kUnits) * push.n_head_kv + kv_head) * kUnits + item % kUnits;
-}
-bool is_in_cache(uint i, uint chunk, uint position, uint first_new) {
-  uint base = chunk * kChunk, key = (gl_LocalInvocationID.x + i * kSize) / kUnits;
-  return key >= max(first_of_window(position), base) - base && key < old_keys(base, first_new);
-}
-
-// As load_chunk() of the other file. The cache is no parameter of one function for both, since llvmpipe of
-// Mesa 22.3 then loads keys where the values are.
-void load_keys(uint chunk, uint kv_head, uint position, uint first_new, out uvec4 keys[kKeyLoads]) {
-  Codes k_cache = Codes(push.k_cache);
-  UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
-    keys[i] = uvec4(0);
-    if (is_in_cache(i, chunk, position, first_new)) keys[i] = k_cache.at[place_in_cache(i, chunk, kv_head)];
-  }
-}
-void load_values(uint chunk, uint kv_head, uint position, uint first_new, out uvec4 values[kValueLoads]) {
-  Codes v_cache = Codes(push.v_cache);
-  UNROLL for (uint i = 0; i < kValueLoads; ++i) {
-    values[i] = uvec4(0);
-    if (is_in_cache(i, chunk, position, first_new)) values[i] = v_cache.at[place_in_cache(i, chunk, kv_head)];
-  }
-}
-void load_chunk(uint chunk, uint kv_head, uint position, uint first_new, out uvec4 keys[kKeyLoads],
-                out uvec4 values[kValueLoads]) {
-  load_keys(chunk, kv_head, position, first_new, keys);
-  load_values(chunk, kv_head, position, first_new, values);
-}
 
 // Neighbouring invocations have neighbouring features, or keys, of the same head: this one's half of the
 // pair.
@@ -65,22 +31,7 @@ void keep_query(uint item, float value) {
   tile[kQueriesAt + row * kStride + word / 4][word % 4] = half_;
 }
 
-void keep_new_key(uint i, uint word) {}  // whoever has it brings it into each chunk
-
-// Keeps of a chunk what comes from the cache, and the pair that this invocation has of what does not.
-void keep_chunk(uvec4 from_cache, uint item, uint n_old, uint n_keys) {
-  uint key = item / kUnits;
-  if (key < n_old || key >= n_keys && key < kChunk) tile[key * kStride + item % kUnits] = from_cache;
-}
-void keep_new(uint key, uint pair, uint word) { tile[key * kStride + pair / 4][pair % 4] = word; }
-
-// Loads the next chunk's keys, and then its values, as soon as there is room for them.
-void score_keys(inout uvec4 keys[kKeyLoads], inout uvec4 values[kValueLoads], Chunk chunk, NewPair pair) {
-  uint lane = gl_LocalInvocationID.x;
-  UNROLL for (uint i = 0; i < kValueLoads; ++i) keep_chunk(keys[i], lane + i * kSize, chunk.n_old, chunk.n_keys);
-  if (pair.key < chunk.n_keys) keep_new(pair.key, pair.pair, pair.key_word);
-  barrier();
-  if (chunk.next < chunk.end) load_keys(chunk.next, chunk.kv_head, chunk.position, chunk.first_new, keys);
+void multiply_keys() {
   for (uint part = SUBGROUP; part < kKeySteps; part += N_SUBGROUPS) {
     MatrixC sum = zeros();
     UNROLL for (uint i = 0; i < kSteps; ++i) {
@@ -92,10 +43,6 @@ void score_keys(inout uvec4 keys[kKeyLoads], inout uvec4 values[kValueLoads], Ch
     }
     STORE_MATRIX(sum, kScoresAt + part * (HALF_SIDE / 4), kScoreStride);
   }
-  barrier();
-  UNROLL for (uint i = 0; i < kValueLoads; ++i) keep_chunk(values[i], lane + i * kSize, chunk.n_old, chunk.n_keys);
-  if (pair.key < chunk.n_keys) keep_new(pair.key, pair.pair, pair.value_word);
-  if (chunk.next < chunk.end) load_values(chunk.next, chunk.kv_head, chunk.position, chunk.first_new, values);
 }
 
 float float_of_tile(uint at, uint i) { return uintBitsToFloat(tile[at + i / 4][i % 4]); }
