@@ -55,7 +55,10 @@ struct Placement {
   uint32_t expert_places = 0;
   uint64_t expert_bytes = 0;  // of all these places
   uint64_t head_copy = 0;     // of MemoryPlan, where there is room for it beside all weights; in on_device
-  uint64_t slots = 0;         // bytes of each of kWeightSlots, which are in on_device; 0: there are none
+  // The most that the states of earlier positions may take (snapshots.h), where the CPU's budget has no room
+  // for all of them. On the CPU on_device has what they may take.
+  uint64_t snapshots = kNoLimit;
+  uint64_t slots = 0;   // bytes of each of kWeightSlots, which are in on_device; 0: there are none
   uint64_t places = 0;  // bytes of each of kWeightPlaces, which are in none of the sums; 0: there are none
   uint64_t for_reading = 0;  // bytes of all places, and of what readers have
   uint64_t on_device = 0, in_host = 0, in_file = 0;

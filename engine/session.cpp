@@ -38,8 +38,8 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
       n_ctx_(checked_context(engine.weights.config, n_ctx)),
       max_batch_(std::min({kMaxBatch, engine.kernels.most_batch, n_ctx_})),
       cache_(backend_, engine.weights, n_ctx_, max_batch_),
-      snapshots_(cache_, cache_.has_states() ? engine.kernels.snapshot_bytes
-                                             : std::min(engine.kernels.snapshot_bytes, cache_.bytes_saved())),
+      snapshots_(cache_, std::min({engine.kernels.snapshot_bytes, engine.places.snapshots,
+                                   cache_.has_states() ? kNoLimit : cache_.bytes_saved()})),
       activations_(backend_, engine.weights, n_ctx_, max_batch_, kMaxLogitRows),
       host_logits_(backend_.allocate(uint64_t{kMaxLogitRows} * engine.weights.config.n_vocab * sizeof(float),
                                      BufferUse::shared)),

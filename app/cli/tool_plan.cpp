@@ -50,13 +50,9 @@ double cpu_rate(const Plan& plan) {
   return kPartOnCpu * plan.cpu.of_host / static_cast<double>(plan.memory.decode_file);
 }
 
-// What lies on the device wherever the weights are.
-uint64_t fixed_on_device(const Plan& plan) {
-  return plan.memory.fixed() + (plan.device.cpu ? plan.memory.snapshots : 0);
-}
-
 uint64_t all_on_device(const Plan& plan) {
-  return place(fixed_on_device(plan), plan.memory.pieces, {}).on_device;
+  const uint64_t snapshots = plan.device.cpu ? plan.memory.snapshots : 0;
+  return place(plan.memory.fixed() + snapshots, plan.memory.pieces, {}).on_device;
 }
 
 Plan make_plan(const Options& options) {
@@ -115,10 +111,11 @@ std::vector<Row> rows_of(const Plan& plan) {
   }
   rows.push_back({fmt::format("KV cache of {} tokens", plan.n_ctx), plan.memory.kv_cache});
   if (plan.memory.state != 0) rows.push_back({"state of layers without keys", plan.memory.state});
-  if (plan.device.cpu && plan.memory.snapshots != 0)
-    rows.push_back({"earlier states, to go back to", plan.memory.snapshots});
   rows.push_back({"activations, norms, commands", plan.memory.activations + plan.memory.norms});
   const Placement& p = plan.placement;
+  if (const uint64_t snapshots = std::min(plan.memory.snapshots, p.snapshots);
+      plan.device.cpu && snapshots != 0)
+    rows.push_back({"earlier states, to go back to", snapshots});
   if (p.expert_places != 0)
     rows.push_back({fmt::format("copies of {} experts a layer", p.expert_places), p.expert_bytes});
   if (p.head_copy != 0) rows.push_back({"copy of the head in 8 bits", p.head_copy});
@@ -236,7 +233,7 @@ nlohmann::ordered_json json_of(const Plan& plan) {
           {"copies_gb_per_s", p.fives ? plan.speeds.of_copies / 1e9 : 0},
           {"tokens_per_s", number(rate_of(plan, p))},
           {"all_on_device", all_on_device(plan)},
-          {"least_on_device", fixed_on_device(plan)},
+          {"least_on_device", plan.memory.fixed()},
           {"cpu", {{"gb_per_s", plan.cpu.of_host / 1e9}, {"tokens_per_s", cpu_rate(plan)}}}};
 }
 

@@ -103,6 +103,20 @@ uint64_t cpu_budget(const DeviceInfo& device, const EngineOptions& options) {
   return is_known ? within_margin(device.memory_bytes) : options.ram;
 }
 
+// Snapshots save evaluating a text again, and any number of them will do, so that weights give way to them in
+// an eighth of the budget at most.
+uint64_t snapshots_before_weights(const MemoryPlan& plan, uint64_t budget, uint64_t least_ram) {
+  return std::min({plan.snapshots, budget / 8, budget - std::min(budget, least_ram)});
+}
+
+// Behind the weights, and what is for reading them from the file, they take what is left.
+void add_snapshots(Placement& p, uint64_t before_weights, const MemoryPlan& plan, uint64_t budget) {
+  const uint64_t taken = std::min(budget, p.on_device + p.for_reading);
+  const uint64_t more = std::min(plan.snapshots - before_weights, budget - taken);
+  p.on_device += more;
+  if (before_weights + more < plan.snapshots) p.snapshots = before_weights + more;
+}
+
 // A copy of the head is there for speed, so weights come first.
 void add_head_copy(Placement& p, const MemoryPlan& plan, uint64_t budget) {
   const bool all_there = p.in_host == 0 && p.in_file == 0;
@@ -113,14 +127,17 @@ void add_head_copy(Placement& p, const MemoryPlan& plan, uint64_t budget) {
 
 Placement place_on_cpu(const MemoryPlan& plan, const DeviceInfo& device, const EngineOptions& options) {
   const uint64_t budget = cpu_budget(device, options);
+  const Budgets budgets{budget, 0, /*one_memory=*/true};
   uint64_t least_ram = 0;
-  const uint64_t fixed = plan.fixed() + plan.snapshots;
-  Placement p = place_with_file(fixed, plan.pieces, {budget, 0, /*one_memory=*/true}, &least_ram);
+  place_with_file(plan.fixed(), plan.pieces, budgets, &least_ram);
   if (least_ram > options.ram)
     refuse(
         fmt::format("--ram {}: what cannot stay in the model's file takes {} of memory on the CPU; give as "
                     "much, or a smaller --ctx",
                     size_option(options.ram), size_option(least_ram)));
+  const uint64_t snapshots = snapshots_before_weights(plan, budget, least_ram);
+  Placement p = place_with_file(plan.fixed() + snapshots, plan.pieces, budgets, nullptr);
+  add_snapshots(p, snapshots, plan, budget);
   add_head_copy(p, plan, budget);
   return p;
 }

@@ -302,6 +302,18 @@ TEST(Placement, OfAModelThatMemoryIsTooSmallForTheCpuLeavesAPartInTheFile) {
   plan.snapshots = kPiece;
   EXPECT_GT(place_model(plan, device, {.ram = kAll + kPiece - 1}).in_file, 0U);
   EXPECT_EQ(place_model(plan, device, {.ram = kAll + kPiece}).in_file, 0U);
+
+  // But it takes an eighth in front of them at most, behind them what is left, and nothing is refused for it.
+  plan.snapshots = kAll;
+  const Placement some = place_model(plan, device, {.ram = kAll});
+  EXPECT_GE(some.snapshots, kAll / 8);
+  EXPECT_LE(some.on_device + some.for_reading, kAll);
+  EXPECT_LT(place_model(plan, device, {.ram = 2 * kAll - 1}).snapshots, kAll);
+  EXPECT_EQ(place_model(plan, device, {.ram = 2 * kAll}).snapshots, kNoLimit);
+  EXPECT_EQ(place_model(plan, device, {.ram = 2 * kAll}).on_device, 2 * kAll);
+  EXPECT_EQ(place_model(plan, device, {}).on_device, 2 * kAll + kPiece);
+  const Placement least = place_model(plan, device, {.ram = 7 * kPiece});
+  EXPECT_LE(least.on_device + least.for_reading, 7 * kPiece);
 }
 
 TEST(Placement, SizesAreNamedAsOptionsTakeThemAndRoundedUp) {
