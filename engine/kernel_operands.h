@@ -139,7 +139,8 @@ struct EmbedExtra {
 // Input::int16_units the rest of v is rounded too: rest_q = round_half_even(254 * (v * (127 / m) - q)). In
 // layouts of groups the input is 254 * q + rest_q, which s and the sums are of. In blocks a product is the
 // sum of those of q and of rest_q, each rounded to f32, and the rest has an s of its own, 254 times that
-// of the row. On the CPU s is NaN where something in x is not finite, so that no product hides that.
+// of the row. On the CPU s is NaN where something in x or its squares is not finite, so that no product hides
+// that.
 struct Quantised {
   BufferPtr q;         // [rows][n] int8
   BufferPtr info;      // [rows] of {f32 s, i32 sum(q)}; only Layout::trits needs the sum

@@ -186,8 +186,8 @@ class DeviceSession : public Session {
   SamplingBuffers sampling_;
   BufferPtr
       given_sampling_;  // one SamplingInput that the host writes, and programs of the first outcome copy
-  // All logits go to the host with every token that it chooses: not on the CPU, which reads them where they
-  // are. There decode_logits_, of a token that leaves them all, is made when first needed.
+  // All logits go to the host with every token that it chooses; on the CPU only where the sampler looks at
+  // all of them, so that decode_logits_, of a token that leaves them all, is made there when first needed.
   const bool copies_logits_;
   std::unique_ptr<Program> decode_logits_;
   Program& token_program(Leaves leaves);

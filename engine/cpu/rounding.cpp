@@ -14,8 +14,9 @@ size_t lines_of(size_t bytes) { return ceil_div(bytes, sizeof(CacheLine)); }
 // The least of what a unit, or the sum of some inputs, may have.
 constexpr uint32_t kLeastUnit = 32, kLeastSum = 16;
 
-// The scale s of a row, of which `squares` is the sum. Where something in it is not finite, the scale is NaN,
-// and so are its products: neither the largest magnitude nor what is rounded would show it.
+// The scale s of a row, of which `squares` is the sum. Where something in it is not finite, or its squares
+// are not, the scale is NaN, and so are its products: neither the largest magnitude nor what is rounded would
+// show it.
 float or_no_number(float s, float squares) {
   return std::isfinite(squares) ? s : std::numeric_limits<float>::quiet_NaN();
 }

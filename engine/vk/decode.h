@@ -197,7 +197,7 @@ class Decode {
   StuckChains stuck_chains_;
   bool lacks_kernel_ = false;
   bool lacks_memory_ = false;  // for chains of several tokens
-  bool is_small_ = false;  // the device runs few workgroups at a time, as was seen more than once
+  bool is_small_ = false;      // the device runs few workgroups at a time, as was seen more than once
   bool chained_;
   bool untried_;  // it has not been tried yet whether the device lets workgroups go on that it has started
   bool fails_;    // ChainedDecode::fails

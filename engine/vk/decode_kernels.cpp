@@ -221,9 +221,10 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
   if (!apart) c[CONSTANT_WORKGROUP_SIZE] = row_size;
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
   const DeltaShape& delta = shape.delta;
-  const uint32_t of_attention = attends_in_matrices(shape.heads)
-                                    ? words_of_matrices(shape.heads.head_dim)
-                                    : kAttentionChunk * (shape.heads.head_dim / 8 + 1 + decode_heads(shape.heads));
+  const uint32_t of_attention =
+      attends_in_matrices(shape.heads)
+          ? words_of_matrices(shape.heads.head_dim)
+          : kAttentionChunk * (shape.heads.head_dim / 8 + 1 + decode_heads(shape.heads));
   // As kMergeChunks in decode_attention.glsl.
   const uint32_t merge_chunks = w.layout == Layout::groups ? 64 * 64 / w.unit : 64;
   const uint32_t of_merge = tokens == 1

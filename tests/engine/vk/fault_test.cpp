@@ -381,7 +381,7 @@ TEST_F(VulkanFault, AFewTokensWithoutMemoryForTheirStagesHaveTheSameLogits) {
   const std::vector<float> whole = logits(0);
   const int all = vk_faults::calls("vkAllocateMemory");
   int found = 0;
-  for (int n = 1; n <= all; ++n) try {
+  for (int n = 1; n <= all && found == 0; ++n) try {
       EXPECT_EQ(logits(n), whole) << "allocation " << n << " of " << all;
       ++found;
     } catch (const Error& error) {
