@@ -155,6 +155,13 @@ int search_apart(int count, int key) {
   return kSearch(count, key);
 }
 
+// At the first entry readline 8.2 gives it the line's undo list and frees that at once, if a search has
+// thrown away the line that is kept for the way back.
+template <rl_command_func_t* kGoBack>
+int go_back(int count, int key) {
+  return count > 0 && where_history() == 0 ? rl_ding() : kGoBack(count, key);
+}
+
 struct Replacement {
   rl_command_func_t* theirs;
   rl_command_func_t* ours;
@@ -173,6 +180,8 @@ constexpr Replacement kReplacements[] = {
     {rl_backward_word, word_back},
     {rl_kill_word, kill_word},
     {rl_backward_kill_word, kill_word_back},
+    {rl_get_previous_history, go_back<rl_get_previous_history>},
+    {rl_beginning_of_history, go_back<rl_beginning_of_history>},
     {rl_history_search_backward, search_apart<rl_history_search_backward>},
     {rl_history_search_forward, search_apart<rl_history_search_forward>},
     {rl_history_substr_search_backward, search_apart<rl_history_substr_search_backward>},

@@ -1,11 +1,10 @@
-"""Tests the input line in a real terminal: editing, history, completion, pastes.
+"""Tests the input line in a real terminal: editing, completion, pastes (history_test.py has the history).
 
     input_test.py FAKE_CHAT [TestCase.test]
 
 FAKE_CHAT is the program of fake_chat.cpp: the real screen with answers of its own.
 """
 import os
-import stat
 
 from screen_case import ScreenCase, main
 from tmux import Terminal
@@ -19,55 +18,6 @@ class InputTest(ScreenCase):
         t.type("abc")
         t.key("C-a", "C-d")
         self.wait_input(t, "› bc")
-
-    def test_history_and_search(self):
-        t = self.start()
-        for text in ("first words", "second words"):
-            t.line(text)
-            t.wait(rf"^  {text}$")
-        t.key("Up")
-        self.wait_input(t, "› second words")
-        t.key("Up")
-        self.wait_input(t, "› first words")
-        t.key("Down")
-        self.wait_input(t, "› second words")
-        t.key("C-c")
-        t.key("C-r")
-        t.type("first")
-        t.wait("reverse-i-search.*first words")
-        t.key("Enter")
-        t.wait_until("it was sent again", lambda: t.screen().count("› first words") == 2)
-        t.key("C-d")
-        self.wait_left(t, 0)
-        history = os.path.join(t.home, "state", "bitnet-chat", "history")
-        self.assertEqual(stat.S_IMODE(os.stat(history).st_mode), 0o600)
-        self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(history)).st_mode), 0o700)
-        t.clear()
-        t.line(self.program)
-        t.wait("ready")
-        t.key("Up")
-        self.wait_input(t, "› first words")
-
-    def test_a_paste_is_what_a_search_looks_for(self):
-        t = self.start()
-        for text in ("first words", "second words"):
-            t.line(text)
-            t.wait(rf"^  {text}$")
-        t.key("C-r")
-        t.wait("reverse-i-search")
-        t.paste("first\nsecond")
-        t.wait("reverse-i-search.`first': first words")
-        t.key("C-c")
-        self.wait_input(t, "›")
-        t.key("C-r")
-        t.wait("reverse-i-search")
-        for _ in range(10):
-            t.type("z" * 2000)  # no search takes so much
-        t.wait("zzz':")
-        t.key("C-c")
-        self.wait_input(t, "›")
-        t.type("goes on")
-        self.wait_input(t, "› goes on")
 
     def test_readline_edits(self):
         t = self.start()
@@ -275,30 +225,6 @@ class InputTest(ScreenCase):
         t.type("y")
         self.wait_input(t, "› ayz")
 
-    def test_of_a_paste_the_first_line_is_found(self):
-        t = self.start("FAKE_WORD_MS=1")
-        t.line("count 30")
-        t.wait("number 30$")
-        t.wait("ready")
-        for text in ("number 7\nnumber 8", "x" * 200000):
-            t.key("C-f")
-            t.wait("^find ›")
-            t.paste(text)
-            t.wait("^find › number 7  1/1" if "\n" in text else "^find › x+  not found")
-            t.key("C-u")
-            t.wait("^find › +Enter next")
-            t.key("Escape")
-            t.wait("find ›", gone=True)
-        t.key("C-o")
-        t.wait("Open a conversation")
-        t.paste("talk 17\ntalk 18")
-        t.wait("^filter › talk 17   1 of them")
-        t.key("C-u")
-        t.paste("x" * 200000)
-        t.wait("nothing fits")
-        t.key("C-u")
-        t.wait("40 of them")
-
     def test_a_megabyte_pasted_is_folded_and_sent(self):
         t = self.start("FAKE_WORD_MS=1")
         text = "".join(f"row {i} of 漢字\n" for i in range(60000))
@@ -398,50 +324,6 @@ class InputTest(ScreenCase):
         t.key("Enter")
         t.wait("^  the inputrc!$")
 
-    def test_keys_of_a_sequence_end_a_search(self):
-        t = self.start("VISUAL=\"sed -i 's/$/ edited/'\"")
-        t.line("first words")
-        t.wait("^  first words$")
-        t.key("C-r")
-        t.type("first")
-        t.wait("reverse-i-search.*first words")
-        t.key("C-x")
-        self.wait_input(t, "› first words")
-        t.key("C-e")
-        self.wait_input(t, "› first words edited")
-
-    def test_ctrl_c_leaves_the_history_as_it_was(self):
-        t = self.start()
-        for text in ("first words", "second words"):
-            t.line(text)
-            t.wait(rf"^  {text}$")
-        t.key("C-p")
-        self.wait_input(t, "› second words")
-        t.key("BSpace", "C-p", "C-n")
-        self.wait_input(t, "› second word")
-        t.type("y")
-        self.wait_input(t, "› second wordy")
-        t.key("C-c")
-        self.wait_input(t, "›")
-        t.key("C-p")
-        self.wait_input(t, "› second words")
-        t.key("C-p", "Enter")
-        t.wait_until("it was sent again", lambda: t.screen().count("› first words") == 2)
-
-    def test_searches_bound_to_the_arrows(self):
-        t = self.start(inputrc='"\\e[A": history-search-backward\n"\\e[B": history-search-forward\n')
-        for text in ("first", "second"):
-            t.line(text)
-            t.wait(rf"^  {text}$")
-        for key, shown in (("Up", "second"), ("BSpace", "secon"), ("C-a", "secon"), ("Up", "first"), ("C-e", "first"),
-                           ("h", "firsth"), ("C-a", "firsth"), ("Down", "secon")):
-            t.key(key)
-            self.wait_input(t, f"› {shown}")
-        t.key("Enter")
-        t.wait("^  secon$")
-        t.key("C-p", "Enter")
-        t.wait_until("it was sent again", lambda: t.screen().count("› secon\n") == 2)
-
     def test_ctrl_c_forgets_the_keys_that_were_begun(self):
         # Esc is followed by a key in each case: with ^C at once it would be Meta's.
         for mode, begun in (("emacs", (["C-x"], ["M-5"], ["C-]"])),
@@ -485,14 +367,6 @@ class InputTest(ScreenCase):
         t.type("x")
         self.wait_input(t, "› ab")
         t.wait("number 100$", "ready", without="stopped")
-
-    def test_a_history_that_cannot_be_kept_is_told(self):
-        t = Terminal()
-        self.addCleanup(t.close)
-        t.line(f"mkdir -p state/bitnet-chat/history; {self.program}")
-        t.wait("history is not kept", "ready")
-        t.line("it goes on")
-        t.wait("^  it goes on$")
 
 
 if __name__ == "__main__":
