@@ -87,10 +87,12 @@ struct Budgets {
 // budget on_device never gets less, and read_in_host and read_in_file together never more.
 Placement place(uint64_t fixed, std::span<const WeightPiece> pieces, const Budgets& budgets);
 
-// The same with places for what stays in the file, if anything does. least_ram, where it is not null, gets
-// the fewest bytes of host memory (or of the one memory) for which that is possible.
-Placement place_with_file(uint64_t fixed, std::span<const WeightPiece> pieces, const Budgets& budgets,
-                          uint64_t* least_ram = nullptr);
+// The same with places for what stays in the file, if anything does.
+Placement place_with_file(uint64_t fixed, std::span<const WeightPiece> pieces, Budgets budgets);
+
+// The fewest bytes of host memory (or of the one memory) for which that is possible, whatever `budgets` has
+// of it.
+uint64_t least_ram(uint64_t fixed, std::span<const WeightPiece> pieces, Budgets budgets);
 
 // A size as --vram and --ram take it, rounded up: "1536M", "20K".
 std::string size_option(uint64_t bytes);

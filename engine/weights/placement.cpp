@@ -70,9 +70,8 @@ void share_among_experts(Placement& p, const Budgets& budgets) {
 
 // Where matrices do not lie on the device, there are slots too, if they take no more than half of what would
 // hold weights.
-Placement place_with_slots(const MemoryPlan& plan, const DeviceInfo& device, const Budgets& budgets,
-                           uint64_t* least_ram) {
-  Placement without = place_with_file(plan.fixed(), plan.pieces, budgets, least_ram);
+Placement place_with_slots(const MemoryPlan& plan, const DeviceInfo& device, const Budgets& budgets) {
+  Placement without = place_with_file(plan.fixed(), plan.pieces, budgets);
   uint64_t largest = 0;
   bool some = false;
   for (size_t i = 0; i < without.pieces.size(); ++i) {
@@ -84,12 +83,12 @@ Placement place_with_slots(const MemoryPlan& plan, const DeviceInfo& device, con
   const uint64_t slot = largest + kBetween, slots = kWeightSlots * slot;
   if (device.has_slots) share_among_experts(without, budgets);
   if (!some || !device.has_slots || budgets.vram < plan.fixed() + 2 * slots) return without;
-  uint64_t least = 0;
   Budgets copied = budgets;
   copied.fives = device.has_copy_queue;
-  Placement with = place_with_file(plan.fixed() + slots, plan.pieces, copied, &least);
-  if (least > (budgets.one_memory ? budgets.vram : budgets.ram)) return without;
-  if (least_ram != nullptr) *least_ram = least;
+  const uint64_t fixed = plan.fixed() + slots;
+  if (least_ram(fixed, plan.pieces, copied) > (budgets.one_memory ? budgets.vram : budgets.ram))
+    return without;
+  Placement with = place_with_file(fixed, plan.pieces, copied);
   share_among_experts(with, copied);
   with.slots = slot;
   return with;
@@ -105,8 +104,8 @@ uint64_t cpu_budget(const DeviceInfo& device, const EngineOptions& options) {
 
 // Snapshots save evaluating a text again, and any number of them will do, so that weights give way to them in
 // an eighth of the budget at most.
-uint64_t snapshots_before_weights(const MemoryPlan& plan, uint64_t budget, uint64_t least_ram) {
-  return std::min({plan.snapshots, budget / 8, budget - std::min(budget, least_ram)});
+uint64_t snapshots_before_weights(const MemoryPlan& plan, uint64_t budget, uint64_t least) {
+  return std::min({plan.snapshots, budget / 8, budget - std::min(budget, least)});
 }
 
 // Behind the weights, and what is for reading them from the file, they take what is left.
@@ -128,15 +127,14 @@ void add_head_copy(Placement& p, const MemoryPlan& plan, uint64_t budget) {
 Placement place_on_cpu(const MemoryPlan& plan, const DeviceInfo& device, const EngineOptions& options) {
   const uint64_t budget = cpu_budget(device, options);
   const Budgets budgets{budget, 0, /*one_memory=*/true};
-  uint64_t least_ram = 0;
-  place_with_file(plan.fixed(), plan.pieces, budgets, &least_ram);
-  if (least_ram > options.ram)
+  const uint64_t least = least_ram(plan.fixed(), plan.pieces, budgets);
+  if (least > options.ram)
     refuse(
         fmt::format("--ram {}: what cannot stay in the model's file takes {} of memory on the CPU; give as "
                     "much, or a smaller --ctx",
-                    size_option(options.ram), size_option(least_ram)));
-  const uint64_t snapshots = snapshots_before_weights(plan, budget, least_ram);
-  Placement p = place_with_file(plan.fixed() + snapshots, plan.pieces, budgets, nullptr);
+                    size_option(options.ram), size_option(least)));
+  const uint64_t snapshots = snapshots_before_weights(plan, budget, least);
+  Placement p = place_with_file(plan.fixed() + snapshots, plan.pieces, budgets);
   add_snapshots(p, snapshots, plan, budget);
   add_head_copy(p, plan, budget);
   return p;
@@ -223,33 +221,40 @@ Placement place(uint64_t fixed, std::span<const WeightPiece> pieces, const Budge
   return p;
 }
 
-Placement place_with_file(uint64_t fixed, std::span<const WeightPiece> pieces, const Budgets& budgets,
-                          uint64_t* least_ram) {
-  uint64_t place_bytes = 0, file_bytes = 0;  // of the largest that may stay in the file
+// What reading weights from the file takes: a place for the largest that may stay there, and all in all.
+struct Reading {
+  uint64_t place = 0, all = 0;
+};
+static Reading reading_of(std::span<const WeightPiece> pieces) {
+  uint64_t largest = 0, in_file = 0;
   for (const WeightPiece& piece : pieces) {
     if (piece.file_bytes == 0) continue;
-    place_bytes = std::max(place_bytes, piece.bytes + kBetween);
-    file_bytes = std::max(file_bytes, piece.file_bytes);
+    largest = std::max(largest, piece.bytes + kBetween);
+    in_file = std::max(in_file, piece.file_bytes);
   }
-  const uint64_t room = kWeightPlaces * place_bytes + kWeightReaders * file_bytes;
-  const auto within = [&](uint64_t bytes) { return bytes > room ? bytes - room : 0; };
-  Budgets least = budgets;
-  (budgets.one_memory ? least.vram : least.ram) = 0;
-  const auto in_memory = [&](const Placement& p) { return budgets.one_memory ? p.on_device : p.in_host; };
-  if (least_ram != nullptr) {
-    Budgets all = budgets;
-    (budgets.one_memory ? all.vram : all.ram) = kNoLimit;
-    *least_ram =
-        std::min(in_memory(place(fixed, pieces, least)) + room, in_memory(place(fixed, pieces, all)));
-  }
-  const Placement whole = place(fixed, pieces, budgets);
+  return {largest, kWeightPlaces * largest + kWeightReaders * in_file};
+}
+
+// The budget of what may stay in the file.
+static uint64_t& limited(Budgets& budgets) { return budgets.one_memory ? budgets.vram : budgets.ram; }
+
+uint64_t least_ram(uint64_t fixed, std::span<const WeightPiece> pieces, Budgets budgets) {
+  const auto taken_of = [&](uint64_t budget) {
+    limited(budgets) = budget;
+    const Placement p = place(fixed, pieces, budgets);
+    return budgets.one_memory ? p.on_device : p.in_host;
+  };
+  return std::min(taken_of(0) + reading_of(pieces).all, taken_of(kNoLimit));
+}
+
+Placement place_with_file(uint64_t fixed, std::span<const WeightPiece> pieces, Budgets budgets) {
+  Placement whole = place(fixed, pieces, budgets);
   if (whole.in_file == 0) return whole;
-  least = budgets;
-  uint64_t& limited = budgets.one_memory ? least.vram : least.ram;
-  limited = within(limited);
-  Placement p = place(fixed, pieces, least);
-  p.places = place_bytes;
-  p.for_reading = room;
+  const Reading reading = reading_of(pieces);
+  limited(budgets) -= std::min(limited(budgets), reading.all);
+  Placement p = place(fixed, pieces, budgets);
+  p.places = reading.place;
+  p.for_reading = reading.all;
   return p;
 }
 
@@ -261,7 +266,6 @@ std::string size_option(uint64_t bytes) {
 
 Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const EngineOptions& options) {
   if (device.cpu) return place_on_cpu(plan, device, options);
-  uint64_t least_ram = 0;
   uint64_t vram = vram_budget(options.vram, device);
   if (plan.fixed() > vram) {
     if (options.vram.kind != VramBudget::Kind::automatic)
@@ -274,11 +278,13 @@ Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const En
   const bool one_memory = device.unified && options.vram.kind == VramBudget::Kind::automatic;
   const uint64_t ram = host_budget(device, options);
   const Budgets budgets{one_memory ? std::min(vram, ram) : vram, ram, one_memory};
-  Placement p = place_with_slots(plan, device, budgets, &least_ram);
+  Placement p = place_with_slots(plan, device, budgets);
   if (plan.head_is_floats && !device.software) add_head_copy(p, plan, budgets.vram);
-  if (least_ram > options.ram)
+  // With slots there is as much.
+  if (const uint64_t least = least_ram(plan.fixed(), plan.pieces, budgets);
+      p.slots == 0 && least > options.ram)
     refuse(fmt::format("--ram {}: what cannot stay in the model's file takes {} of {} memory; give as much{}",
-                       size_option(options.ram), size_option(least_ram), one_memory ? "the" : "host",
+                       size_option(options.ram), size_option(least), one_memory ? "the" : "host",
                        one_memory ? ", or a smaller --ctx" : ", or a larger --vram"));
   return p;
 }

@@ -139,8 +139,7 @@ TEST_F(BudgetTest, ABudgetThatIsTooSmallNamesTheSmallestThatWorks) {
   options_.vram = bytes(plan.fixed());
   options_.ram = 1 << 10;
   const uint64_t needed = place(plan.fixed(), plan.pieces, {.vram = plan.fixed()}).in_host;
-  uint64_t least = 0;
-  place_with_file(plan.fixed(), plan.pieces, {.vram = plan.fixed()}, &least);
+  const uint64_t least = least_ram(plan.fixed(), plan.pieces, {.vram = plan.fixed()});
   EXPECT_LT(least, needed);  // what does not fit stays in the file
   EXPECT_THAT(refusal(model_file()), HasSubstr(size_option(least) + " of host memory"));
   options_.ram = least - 1;

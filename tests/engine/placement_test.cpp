@@ -109,8 +109,7 @@ TEST(Placement, NamesTheLeastMemoryWithWhichTheRestCanBeReadFromTheFile) {
   const std::vector<GgufTensor> tensors(40);
   std::vector<WeightPiece> pieces = {{head, 0, 500, 500, &tensors[0]}};
   for (uint32_t i = 1; i < 40; ++i) pieces.push_back({feed_forward, i, 10'000, 10'000, &tensors[i], 9'000});
-  uint64_t least = 0;
-  place_with_file(7, pieces, {.vram = 7}, &least);
+  const uint64_t least = least_ram(7, pieces, {.vram = 7});
   const Placement p = place_with_file(7, pieces, {.vram = 7, .ram = least});
   EXPECT_EQ(p.in_host, 500U);
   EXPECT_EQ(p.in_file, 390'000U);
