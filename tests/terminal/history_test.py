@@ -12,17 +12,22 @@ from tmux import Terminal
 
 
 class HistoryTest(ScreenCase):
-    def test_history_and_search(self):
-        t = self.start()
-        for text in ("first words", "second words"):
+    def start_with(self, *sent, **how):
+        t = self.start(**how)
+        for text in sent:
             t.line(text)
             t.wait(rf"^  {text}$")
-        t.key("Up")
-        self.wait_input(t, "› second words")
-        t.key("Up")
-        self.wait_input(t, "› first words")
-        t.key("Down")
-        self.wait_input(t, "› second words")
+        return t
+
+    def press(self, terminal, *keys):
+        """Presses each key, behind which the input is as said."""
+        for key, shown in keys:
+            terminal.key(key)
+            self.wait_input(terminal, shown)
+
+    def test_history_and_search(self):
+        t = self.start_with("first words", "second words")
+        self.press(t, ("Up", "› second words"), ("Up", "› first words"), ("Down", "› second words"))
         t.key("C-c")
         t.key("C-r")
         t.type("first")
@@ -41,10 +46,7 @@ class HistoryTest(ScreenCase):
         self.wait_input(t, "› first words")
 
     def test_a_paste_is_what_a_search_looks_for(self):
-        t = self.start()
-        for text in ("first words", "second words"):
-            t.line(text)
-            t.wait(rf"^  {text}$")
+        t = self.start_with("first words", "second words")
         t.key("C-r")
         t.wait("reverse-i-search")
         t.paste("first\nsecond")
@@ -61,34 +63,8 @@ class HistoryTest(ScreenCase):
         t.type("goes on")
         self.wait_input(t, "› goes on")
 
-    def test_of_a_paste_the_first_line_is_found(self):
-        t = self.start("FAKE_WORD_MS=1")
-        t.line("count 30")
-        t.wait("number 30$")
-        t.wait("ready")
-        for text in ("number 7\nnumber 8", "x" * 200000):
-            t.key("C-f")
-            t.wait("^find ›")
-            t.paste(text)
-            t.wait("^find › number 7  1/1" if "\n" in text else "^find › x+  not found")
-            t.key("C-u")
-            t.wait("^find › +Enter next")
-            t.key("Escape")
-            t.wait("find ›", gone=True)
-        t.key("C-o")
-        t.wait("Open a conversation")
-        t.paste("talk 17\ntalk 18")
-        t.wait("^filter › talk 17   1 of them")
-        t.key("C-u")
-        t.paste("x" * 200000)
-        t.wait("nothing fits")
-        t.key("C-u")
-        t.wait("40 of them")
-
     def test_keys_of_a_sequence_end_a_search(self):
-        t = self.start("VISUAL=\"sed -i 's/$/ edited/'\"")
-        t.line("first words")
-        t.wait("^  first words$")
+        t = self.start_with("first words", environment="VISUAL=\"sed -i 's/$/ edited/'\"")
         t.key("C-r")
         t.type("first")
         t.wait("reverse-i-search.*first words")
@@ -98,10 +74,7 @@ class HistoryTest(ScreenCase):
         self.wait_input(t, "› first words edited")
 
     def test_ctrl_c_leaves_the_history_as_it_was(self):
-        t = self.start()
-        for text in ("first words", "second words"):
-            t.line(text)
-            t.wait(rf"^  {text}$")
+        t = self.start_with("first words", "second words")
         t.key("C-p")
         self.wait_input(t, "› second words")
         t.key("BSpace", "C-p", "C-n")
@@ -116,14 +89,10 @@ class HistoryTest(ScreenCase):
         t.wait_until("it was sent again", lambda: t.screen().count("› first words") == 2)
 
     def test_searches_bound_to_the_arrows(self):
-        t = self.start(inputrc='"\\e[A": history-search-backward\n"\\e[B": history-search-forward\n')
-        for text in ("first", "second"):
-            t.line(text)
-            t.wait(rf"^  {text}$")
-        for key, shown in (("Up", "second"), ("BSpace", "secon"), ("C-a", "secon"), ("Up", "first"), ("C-e", "first"),
-                           ("h", "firsth"), ("C-a", "firsth"), ("Down", "secon")):
-            t.key(key)
-            self.wait_input(t, f"› {shown}")
+        bound = '"\\e[A": history-search-backward\n"\\e[B": history-search-forward\n'
+        t = self.start_with("first", "second", inputrc=bound)
+        self.press(t, ("Up", "› second"), ("BSpace", "› secon"), ("C-a", "› secon"), ("Up", "› first"), ("C-e", "› first"),
+                   ("h", "› firsth"), ("C-a", "› firsth"), ("Down", "› secon"))
         t.key("Enter")
         t.wait("^  secon$")
         t.key("C-p", "Enter")
@@ -140,14 +109,9 @@ class HistoryTest(ScreenCase):
     def test_the_first_entry_is_left_to_itself_behind_a_search(self):
         for leaves, goes_back, ends in (("BSpace", "Up", "C-c"), ("C-g", "Up", "Enter"), ("C-g", "M-<", "Enter")):
             with self.subTest(leaves=leaves, goes_back=goes_back, ends=ends):
-                t = self.start()
-                for text in ("first", "second"):
-                    t.line(text)
-                    t.wait(rf"^  {text}$")
-                for key, shown in (("Up", "› second"), ("Up", "› first"), ("M-p", ":"), (leaves, "›"), ("s", "› s"),
-                                   (goes_back, "› s"), (ends, "›")):
-                    t.key(key)
-                    self.wait_input(t, shown)
+                t = self.start_with("first", "second")
+                self.press(t, ("Up", "› second"), ("Up", "› first"), ("M-p", ":"), (leaves, "›"), ("s", "› s"),
+                           (goes_back, "› s"), (ends, "›"))
                 t.line("it goes on")
                 t.wait("^  it goes on$")
 

@@ -225,6 +225,30 @@ class InputTest(ScreenCase):
         t.type("y")
         self.wait_input(t, "› ayz")
 
+    def test_of_a_paste_the_first_line_is_found(self):
+        t = self.start("FAKE_WORD_MS=1")
+        t.line("count 30")
+        t.wait("number 30$")
+        t.wait("ready")
+        for text in ("number 7\nnumber 8", "x" * 200000):
+            t.key("C-f")
+            t.wait("^find ›")
+            t.paste(text)
+            t.wait("^find › number 7  1/1" if "\n" in text else "^find › x+  not found")
+            t.key("C-u")
+            t.wait("^find › +Enter next")
+            t.key("Escape")
+            t.wait("find ›", gone=True)
+        t.key("C-o")
+        t.wait("Open a conversation")
+        t.paste("talk 17\ntalk 18")
+        t.wait("^filter › talk 17   1 of them")
+        t.key("C-u")
+        t.paste("x" * 200000)
+        t.wait("nothing fits")
+        t.key("C-u")
+        t.wait("40 of them")
+
     def test_a_megabyte_pasted_is_folded_and_sent(self):
         t = self.start("FAKE_WORD_MS=1")
         text = "".join(f"row {i} of 漢字\n" for i in range(60000))
