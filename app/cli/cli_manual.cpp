@@ -121,7 +121,8 @@ constexpr const char* kConfigFile = R"(.SH CONFIG FILE
 Each line has the form \fIKEY\fR = \fIVALUE\fR, where a key is the long name of an option, with \- or _. A
 line that begins with # is a comment. A value in double quotes keeps its spaces and may have \en, \et,
 \e\(dq and \e\e. A relative path of a file begins at the folder of the config file, and \(ti/ is the home
-folder. Options of the command line win over the file. \fBbitnet\-chat print config\fR shows every key.
+folder. Options of the command line win over the file; a conversation that goes on keeps its own system
+prompt unless one of these has another. \fBbitnet\-chat print config\fR shows every key.
 )";
 
 constexpr const char* kJson = R"(.SH JSON
