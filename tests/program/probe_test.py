@@ -172,7 +172,7 @@ class ProbeTest(ProgramCase):
                                    stderr=subprocess.DEVNULL)
         journals, deadline = [there(f"two_{name}.part.jsonl") for name in "ab"], time.monotonic() + 60
         while process.poll() is None and time.monotonic() < deadline:
-            if all(map(os.path.exists, journals)):
+            if all(os.path.exists(journal) and os.path.getsize(journal) > 0 for journal in journals):
                 process.send_signal(signal.SIGKILL)
                 break
         if process.wait() != 0:
