@@ -38,8 +38,9 @@ ARROWS = {
     "app_chat": "app_base app_text app_store app_pull app_model app_front_end engine tokenizer error json",
     "app_script": "app_base app_text app_store app_pull app_model app_front_end app_chat engine tokenizer error json",
     "app_view": "app_base app_text app_store app_front_end error json",
-    "app_screen": "app_base app_text app_store app_front_end app_script app_view error json",
-    "app_plain": "app_base app_text app_store app_front_end app_script error json",
+    "app_readline": "",
+    "app_screen": "app_base app_text app_store app_front_end app_readline app_script app_view error json",
+    "app_plain": "app_base app_text app_store app_front_end app_readline app_script error json",
     "app_serve": "app_base app_text app_store app_pull app_model app_front_end app_chat engine tokenizer error json",
     "app_cli": "app_base app_text app_store app_pull app_model app_probe app_front_end app_chat engine tokenizer error json",
 }

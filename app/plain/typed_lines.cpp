@@ -27,6 +27,7 @@ struct TypedLines::Readline {
 
   static void take_line(char* text) {
     const std::unique_ptr<char, decltype(&std::free)> line(text, std::free);
+    lines->guard_.end_line();
     lines->stop_editing();
     if (line == nullptr) {
       rl_crlf();  // the shell's prompt comes next
@@ -58,25 +59,7 @@ struct TypedLines::Readline {
   }
 };
 
-namespace {
-
-// Returns whether this key ends a search because it begins a sequence, as ^X does. readline 8.2 would call
-// itself for the rest of the sequence and crash, so the search has to end before. It deals with Esc itself.
-bool begins_sequence_in_search(int key) {
-  return key >= 0 && key < KEYMAP_SIZE && key != ESC && rl_get_keymap()[key].type == ISKMAP;
-}
-
-// Takes back what was changed in an entry of the history, which may own the undo list.
-void leave_history() {
-  while (rl_undo_list != nullptr) rl_do_undo();
-  if (current_history() != nullptr)
-    free_history_entry(replace_history_entry(where_history(), rl_line_buffer, nullptr));
-  using_history();
-}
-
-}  // namespace
-
-TypedLines::TypedLines(TypedLineCalls calls) : calls_(std::move(calls)) {
+TypedLines::TypedLines(TypedLineCalls calls) : calls_(std::move(calls)), guard_(rl_redisplay) {
   Readline::lines = this;
   rl_catch_signals = 0;
   rl_readline_name = "bitnet-chat";
@@ -103,11 +86,8 @@ void TypedLines::stop_editing() {
 }
 
 void TypedLines::read_key() {
-  if (RL_ISSTATE(RL_STATE_ISEARCH)) {
-    Readline::key = rl_getc(rl_instream);
-    if (begins_sequence_in_search(*Readline::key)) rl_callback_sigcleanup();
-  }
-  rl_callback_read_char();
+  Readline::key = rl_getc(rl_instream);
+  guard_.read_key(*Readline::key);
 }
 
 void TypedLines::insert(const std::string& text) {
@@ -123,10 +103,10 @@ bool TypedLines::clear() {
   rl_callback_sigcleanup();  // leaves a search
   rl_crlf();
   if (!typed) return false;
-  leave_history();
-  rl_replace_line("", 1);
-  rl_on_new_line();
-  rl_redisplay();
+  rl_replace_line("", 1);  // frees the undo list
+  guard_.end_line();
+  stop_editing();
+  start_editing();
   return true;
 }
 

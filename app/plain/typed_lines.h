@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/readline/line_guard.h"
+
 namespace bitnet {
 
 struct TypedLineCalls {
@@ -41,6 +43,7 @@ class TypedLines {
   struct Readline;  // what readline calls
 
   TypedLineCalls calls_;
+  LineGuard guard_;
   bool editing_ = false;
   bool input_ended_ = false;
 };

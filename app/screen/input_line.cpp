@@ -132,12 +132,6 @@ bool is_unbound_sequence(std::string_view bytes) {
   return rl_function_of_keyseq_len(bytes.data(), bytes.size(), rl_get_keymap(), nullptr) == nullptr;
 }
 
-// Returns whether this key ends a search because it begins a sequence, as ^X does. readline 8.2 would call
-// itself for the rest of the sequence and crash, so the search has to end before.
-bool begins_sequence_in_search(unsigned char key) {
-  return RL_ISSTATE(RL_STATE_ISEARCH) && rl_get_keymap()[key].type == ISKMAP;
-}
-
 }  // namespace
 
 InputLine* InputLine::instance_ = nullptr;
@@ -156,6 +150,7 @@ struct ReadlineHooks {
   static void prepare_terminal(int) {}
   static void restore_terminal() {}
   static void line(char* text) {
+    InputLine::instance_->guard_.end_line();
     if (text == nullptr) return;
     InputLine::instance_->accepted_.emplace_back(text);
     std::free(text);
@@ -170,7 +165,7 @@ struct ReadlineHooks {
 };
 
 InputLine::InputLine(const std::string& history_file, InputCalls calls)
-    : calls_(std::move(calls)), history_file_(history_file) {
+    : calls_(std::move(calls)), guard_(ReadlineHooks::redisplay), history_file_(history_file) {
   assert(instance_ == nullptr);
   instance_ = this;
   rl_readline_name = "bitnet-chat";
@@ -181,7 +176,6 @@ InputLine::InputLine(const std::string& history_file, InputCalls calls)
   rl_outstream = nowhere();
   rl_getc_function = ReadlineHooks::read_byte;
   rl_input_available_hook = ReadlineHooks::input_available;
-  rl_redisplay_function = ReadlineHooks::redisplay;
   rl_prep_term_function = ReadlineHooks::prepare_terminal;
   rl_deprep_term_function = ReadlineHooks::restore_terminal;
   rl_initialize();
@@ -190,7 +184,6 @@ InputLine::InputLine(const std::string& history_file, InputCalls calls)
   rl_variable_bind("input-meta", "on");
   rl_variable_bind("output-meta", "on");
   rl_variable_bind("bell-style", "none");
-  rl_variable_bind("revert-all-at-newline", "on");
   for (Keymap map : {emacs_standard_keymap, vi_insertion_keymap, vi_movement_keymap}) {
     rl_bind_key_in_map('\r', ReadlineHooks::accept, map);
     rl_bind_key_in_map('\n', ReadlineHooks::newline, map);
@@ -248,8 +241,7 @@ void InputLine::type(std::string_view bytes) {
       drop_character();
       continue;
     }
-    if (is_text && begins_sequence_in_search(first)) rl_callback_sigcleanup();
-    rl_callback_read_char();
+    guard_.read_key(first);
     keep_cursor_on_unit();
     while (!accepted_.empty()) {
       const std::string line = std::move(accepted_.front());
@@ -308,14 +300,12 @@ void InputLine::forget_keys() {
   if (rl_editing_mode == 0) rl_vi_insertion_mode(1, 0);
 }
 
-// readline ends the line, and nobody takes it: only then does it take back what was changed in entries of the
-// history, which may own the undo list.
+// readline ends the line, and nobody takes it: so the next one begins as any does.
 void InputLine::clear() {
   forget_keys();
   discards_ = true;
   type("\r");
   discards_ = false;
-  using_history();
 }
 
 void InputLine::replace(std::string_view text) {
@@ -416,7 +406,6 @@ int InputLine::accept_here(int key) {
   } catch (...) {
     return 0;
   }
-  leave_undo_to_history();
   return rl_newline(1, key);
 }
 

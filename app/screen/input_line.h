@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/readline/line_guard.h"
+
 namespace bitnet {
 
 struct InputCalls {
@@ -94,6 +96,7 @@ class InputLine {
   static InputLine* instance_;
 
   InputCalls calls_;
+  LineGuard guard_;
   std::string history_file_;
   bool keeps_history_ = true;
   std::string history_error_;

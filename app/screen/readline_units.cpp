@@ -1,7 +1,6 @@
 #include "readline_units.h"
 
 #include <cstdio>
-#include <iterator>
 #include <string_view>
 
 // readline's headers need FILE to be declared.
@@ -134,34 +133,6 @@ int kill_word_back(int count, int key) {
   return 0;
 }
 
-// These searches of readline 8.2 replace the line while an entry of the history owns its undo list, which is
-// freed twice later. So the entry gets the line with its list, and the search begins without one.
-template <rl_command_func_t* kSearch>
-int search_apart(int count, int key) {
-  constexpr rl_command_func_t* kGoOn[] = {rl_history_search_backward, rl_history_search_forward,
-                                          rl_history_substr_search_backward,
-                                          rl_history_substr_search_forward};
-  constexpr rl_command_func_t* kOurs[] = {
-      search_apart<rl_history_search_backward>, search_apart<rl_history_search_forward>,
-      search_apart<rl_history_substr_search_backward>, search_apart<rl_history_substr_search_forward>};
-  // A search that follows one of its kind goes on with it.
-  for (size_t i = 0; i < std::size(kOurs); ++i) {
-    if (rl_last_func == kOurs[i]) rl_last_func = kGoOn[i];
-  }
-  if (current_history() != nullptr) {
-    rl_maybe_replace_line();
-    rl_undo_list = nullptr;
-  }
-  return kSearch(count, key);
-}
-
-// At the first entry readline 8.2 gives it the line's undo list and frees that at once, if a search has
-// thrown away the line that is kept for the way back.
-template <rl_command_func_t* kGoBack>
-int go_back(int count, int key) {
-  return count > 0 && where_history() == 0 ? rl_ding() : kGoBack(count, key);
-}
-
 struct Replacement {
   rl_command_func_t* theirs;
   rl_command_func_t* ours;
@@ -180,18 +151,6 @@ constexpr Replacement kReplacements[] = {
     {rl_backward_word, word_back},
     {rl_kill_word, kill_word},
     {rl_backward_kill_word, kill_word_back},
-    {rl_get_previous_history, go_back<rl_get_previous_history>},
-    {rl_beginning_of_history, go_back<rl_beginning_of_history>},
-    {rl_history_search_backward, search_apart<rl_history_search_backward>},
-    {rl_history_search_forward, search_apart<rl_history_search_forward>},
-    {rl_history_substr_search_backward, search_apart<rl_history_substr_search_backward>},
-    {rl_history_substr_search_forward, search_apart<rl_history_substr_search_forward>},
-    {rl_noninc_forward_search, search_apart<rl_noninc_forward_search>},
-    {rl_noninc_reverse_search, search_apart<rl_noninc_reverse_search>},
-    {rl_noninc_forward_search_again, search_apart<rl_noninc_forward_search_again>},
-    {rl_noninc_reverse_search_again, search_apart<rl_noninc_reverse_search_again>},
-    {rl_vi_search, search_apart<rl_vi_search>},
-    {rl_vi_search_again, search_apart<rl_vi_search_again>},
 };
 
 void replace_in(Keymap map, int depth) {
@@ -212,18 +171,6 @@ void replace_in(Keymap map, int depth) {
 
 void use_unit_commands() {
   for (Keymap map : {emacs_standard_keymap, vi_insertion_keymap, vi_movement_keymap}) replace_in(map, 0);
-}
-
-void leave_undo_to_history() {
-  HIST_ENTRY** const entries = history_list();
-  for (int i = 0; entries != nullptr && entries[i] != nullptr; ++i) {
-    if (entries[i]->data == nullptr || entries[i] == current_history()) continue;
-    for (const UNDO_LIST* undo = rl_undo_list; undo != nullptr; undo = undo->next) {
-      if (undo != entries[i]->data) continue;
-      rl_undo_list = nullptr;
-      return;
-    }
-  }
 }
 
 void keep_cursor_on_unit() {

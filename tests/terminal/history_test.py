@@ -115,6 +115,16 @@ class HistoryTest(ScreenCase):
                 t.line("it goes on")
                 t.wait("^  it goes on$")
 
+    def test_a_line_that_ends_behind_a_count_is_sent_at_once(self):
+        t = self.start_with("first")
+        t.key("C-p")
+        self.wait_input(t, "› first")
+        t.type("y")
+        t.key("M-1", "Enter")
+        t.wait("^  firsty$")
+        t.key("C-p", "C-p")
+        self.wait_input(t, "› first")
+
 
 if __name__ == "__main__":
     main()
