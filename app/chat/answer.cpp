@@ -163,6 +163,7 @@ void Answer::begin() {
     trouble_ = true;
     return reporter_.error(why);
   }
+  if (continues && conversation_.is_followed()) conversation_.copy_answer();
   seed_ = next_seed(continues);
   begin_stored(describe(prompt, seed_), prompt, continues);
   running_->seed = seed_;

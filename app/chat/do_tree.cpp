@@ -145,7 +145,6 @@ void do_continue(ChatParts& chat, std::string_view) {
   if (branch.back().stored.finish == name_of(Finish::stop)) {
     refuse("the last answer is finished, so there is nothing to continue; /regen gives another one");
   }
-  if (conversation.is_followed()) conversation.copy_answer();
   chat.answer.begin();
 }
 

@@ -176,6 +176,21 @@ TEST_F(ChatTest, AnAnswerWithTurnsBehindItIsContinuedInACopy) {
   EXPECT_GT(store->message(front.shown[1].id)->text.size(), 7U);
 }
 
+TEST_F(ChatTest, AnAnswerThatCannotBeContinuedIsNotCopied) {
+  start_loaded(8);  // fewer tokens than its prompt has
+  const int64_t number = store->add_conversation("");
+  StoredTurn turn = half_an_answer(*store, number);
+  turn.finish = "length";
+  store->finish_turn(turn);
+  store->add_message(number, turn.message, Role::user, "and then?");
+  store->set_leaf(number, turn.message);
+  const size_t messages = store->messages(number).size();
+  say("/open " + std::to_string(number));
+  say("/continue");
+  EXPECT_THAT(front.log, HasSubstr("Not continued: "));
+  EXPECT_EQ(store->messages(number).size(), messages);
+}
+
 // Of the 16 experts of each layer half have a place on the device, so that 4 MiB a token are expected to come
 // over the link; but those that are used most have one: 6 of 96 were missed, and 2 were copied.
 TEST_F(ChatTest, FiguresTellWhatAnAnswerReadOfExperts) {
