@@ -20,7 +20,7 @@ if(NOT BITNET_SANITIZE)
 elseif(BITNET_SANITIZE STREQUAL thread)
   # These have no threads but a driver's, or those of the CPU's thread pool, which other tests show.
   leave_out(app_cast_test app_code_colors_test app_config_file_test app_exchange_test app_frame_pace_test
-            app_hostile_gguf_test app_keymap_test app_markdown_test app_options_test app_output_file_test
+            app_hostile_gguf_test app_input_line_test app_keymap_test app_markdown_test app_options_test app_output_file_test
             app_part_file_test app_prompt_test app_store_fault_test app_text_test app_thinking_test
             app_transcript_test app_view_test app_word_wrap_test engine_cpu_blocks_test engine_cpu_kernels_test
             engine_cpu_linear_test engine_drafts_test engine_error_test engine_gguf_test engine_i2s_test
