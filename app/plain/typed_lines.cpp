@@ -59,7 +59,7 @@ struct TypedLines::Readline {
   }
 };
 
-TypedLines::TypedLines(TypedLineCalls calls) : calls_(std::move(calls)), guard_(rl_redisplay) {
+TypedLines::TypedLines(TypedLineCalls calls) : calls_(std::move(calls)) {
   Readline::lines = this;
   rl_catch_signals = 0;
   rl_readline_name = "bitnet-chat";
@@ -86,7 +86,7 @@ void TypedLines::stop_editing() {
 }
 
 void TypedLines::read_key() {
-  Readline::key = rl_getc(rl_instream);
+  if (!Readline::key) Readline::key = rl_getc(rl_instream);
   guard_.read_key(*Readline::key);
 }
 

@@ -1,7 +1,6 @@
 #include "line_guard.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstdio>
 
 // readline's headers need FILE to be declared.
@@ -26,23 +25,6 @@ Keymap keys_without_effect() {
 }
 
 }  // namespace
-
-LineGuard* LineGuard::instance_ = nullptr;
-
-// readline shows the line after every command, also after those of a macro, which come without a key.
-LineGuard::LineGuard(void (*redisplay)()) : redisplay_(redisplay) {
-  assert(instance_ == nullptr);
-  instance_ = this;
-  rl_redisplay_function = [] {
-    mend_after_command();
-    instance_->redisplay_();
-  };
-}
-
-LineGuard::~LineGuard() {
-  rl_redisplay_function = redisplay_;
-  instance_ = nullptr;
-}
 
 void LineGuard::read_key(int first) {
   // A search deals with Esc itself.
@@ -69,8 +51,8 @@ void LineGuard::take_line_that_has_ended() {
 void LineGuard::mend_after_command() {
   HIST_ENTRY** const entries = history_list();
   for (int i = 0; entries != nullptr && entries[i] != nullptr; ++i) entries[i]->data = nullptr;
-  if (const HIST_ENTRY* here = current_history(); here != nullptr && instance_ != nullptr)
-    instance_->entries_.try_emplace(where_history(), here->line);
+  if (const HIST_ENTRY* here = current_history(); here != nullptr)
+    entries_.try_emplace(where_history(), here->line);
   rl_point = std::clamp(rl_point, 0, rl_end);
   rl_mark = std::clamp(rl_mark, 0, rl_end);
 }

@@ -20,25 +20,18 @@ namespace bitnet {
 
 class LineGuard {
  public:
-  // `redisplay` is what readline calls to show the line.
-  explicit LineGuard(void (*redisplay)());
-  ~LineGuard();
-  LineGuard(const LineGuard&) = delete;
-  LineGuard& operator=(const LineGuard&) = delete;
-
   // Lets readline read a key, whose first byte, or EOF, rl_getc_function gives next.
   void read_key(int first);
+  // A key does this itself. Of a macro, which is several commands a key, readline shows the line behind each:
+  // who shows it themselves calls this there.
+  void mend_after_command();
   // Gives the entries their texts back. To be called by readline's handler of lines, and where a line is
   // dropped, before the history gets another.
   void end_line();
 
  private:
-  static void mend_after_command();
-
   void take_line_that_has_ended();
 
-  static LineGuard* instance_;
-  void (*redisplay_)();
   bool taken_ = false;                  // the line that the key has ended
   std::map<int, std::string> entries_;  // those that were gone to, by their place in the history
 };

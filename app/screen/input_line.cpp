@@ -146,7 +146,7 @@ struct ReadlineHooks {
     return byte;
   }
   static int input_available() { return InputLine::instance_->pending_.empty() ? 0 : 1; }
-  static void redisplay() {}
+  static void redisplay() { InputLine::instance_->guard_.mend_after_command(); }
   static void prepare_terminal(int) {}
   static void restore_terminal() {}
   static void line(char* text) {
@@ -165,7 +165,7 @@ struct ReadlineHooks {
 };
 
 InputLine::InputLine(const std::string& history_file, InputCalls calls)
-    : calls_(std::move(calls)), guard_(ReadlineHooks::redisplay), history_file_(history_file) {
+    : calls_(std::move(calls)), history_file_(history_file) {
   assert(instance_ == nullptr);
   instance_ = this;
   rl_readline_name = "bitnet-chat";
@@ -176,6 +176,7 @@ InputLine::InputLine(const std::string& history_file, InputCalls calls)
   rl_outstream = nowhere();
   rl_getc_function = ReadlineHooks::read_byte;
   rl_input_available_hook = ReadlineHooks::input_available;
+  rl_redisplay_function = ReadlineHooks::redisplay;
   rl_prep_term_function = ReadlineHooks::prepare_terminal;
   rl_deprep_term_function = ReadlineHooks::restore_terminal;
   rl_initialize();

@@ -184,11 +184,12 @@ TEST_F(ChatTest, AnAnswerThatCannotBeContinuedIsNotCopied) {
   store->finish_turn(turn);
   store->add_message(number, turn.message, Role::user, "and then?");
   store->set_leaf(number, turn.message);
-  const size_t messages = store->messages(number).size();
+  const size_t messages = store->outline(number).size();
   say("/open " + std::to_string(number));
   say("/continue");
   EXPECT_THAT(front.log, HasSubstr("Not continued: "));
-  EXPECT_EQ(store->messages(number).size(), messages);
+  EXPECT_EQ(store->outline(number).size(), messages);
+  EXPECT_EQ(front.shown.back().id, turn.message);
 }
 
 // Of the 16 experts of each layer half have a place on the device, so that 4 MiB a token are expected to come
